@@ -1,0 +1,165 @@
+/**
+ * Every bound that the product has, one line each, with its unit in the name. A bound is checked when a value is
+ * written and again when it is read.
+ */
+
+// Bodies and envelopes (spec/wire.md §1, §2)
+export const bodyBytesMax = 131_072
+export const nestingMax = 64
+export const envelopeContentBytesMax = 409_600
+export const strangerContentBytesMax = 4_096
+export const plaintextBytesMax = 49_152
+export const eventBytesMax = 49_152
+export const relayFrameBytesMax = 1_048_576
+export const relayUrlBytesMax = 2_048
+export const invitationRelayBytesMax = 256
+export const invitationStringBytesMax = 640
+export const conversationKeysMax = 256
+
+// Lifetimes (spec/wire.md §4, §5, §7)
+export const clockSkewSeconds = 60
+export const requestSecondsMax = 60
+export const invitationSeconds = 300
+export const enrollmentSecondsMax = 300
+export const grantSecondsMax = 2_592_000
+export const nudgeSeconds = 86_400
+export const presenceSeconds = 300
+export const presenceEverySeconds = 60
+export const presenceAheadSecondsMax = 30
+export const presenceStaleSeconds = 180
+export const summarySecondsMax = 604_800
+export const deadRecordSeconds = 60
+
+// Fields of bodies (spec/wire.md §5, §6)
+export const workspaceLabelBytesMax = 128
+export const workspacesMax = 64
+export const titleBytesMax = 200
+export const messageBytesMax = 16_384
+export const interruptBytesMax = 512
+export const threadTextBytesMax = 32_768
+export const pageItemsMax = 32
+export const queueItemsMax = 64
+export const capabilitiesMax = 64
+export const terminalCellsMax = 1_000
+export const summaryBytesMax = 1_024
+export const headlineBytesMax = 160
+export const enrollmentCodeBytesMax = 32
+
+// The access book (spec/wire.md §7)
+export const grantsMax = 128
+export const invitationsMax = 64
+export const enrollmentsMax = 32
+export const epochsMax = 1_024
+export const repliesPerInvitationMax = 32
+export const keptRepliesBytesMax = 67_108_864
+export const accessBookBytesMax = 16_777_216
+export const lastSeenSaveSeconds = 60
+export const reAskSeconds = 5
+export const strangersPerSecondMax = 20
+export const strangerRefusalsPerSecondMax = 1
+export const createsPerHourMax = 60
+export const undecidedCommandsPerDeviceMax = 256
+export const undecidedBytesPerDeviceMax = 8_388_608
+
+// Relay connections (spec/wire.md §8)
+export const relayLifetimeSeconds = 120
+export const reconnectMsMin = 500
+export const reconnectMsMax = 60_000
+export const relayPingSeconds = 20
+export const relayDeadSeconds = 45
+export const relayReadySeconds = 10
+export const publishWaitSeconds = 10
+export const seenEventsMax = 65_536
+export const historySeconds = 60
+
+// The embedded relay
+export const relayEventSeconds = 691_200
+export const relayBytesMax = 67_108_864
+export const relaySubscriptionsMax = 16
+export const relayFiltersMax = 8
+export const relayQueryEventsMax = 5_000
+export const relayConnectionsMax = 512
+export const relayBufferedBytesMax = 8_388_608
+
+// The command journal (spec/commands.md)
+export const journalEntriesMax = 4_096
+export const journalBytesMax = 33_554_432
+export const commandSeconds = 86_400
+export const commandAheadSecondsMax = 300
+export const decidedKeptSeconds = 172_800
+export const leaseSeconds = 60
+export const leaseContendedSeconds = 600
+export const heldPerTaskMax = 64
+export const revisionRetriesMax = 8
+export const commandSweepMs = 5_000
+
+// The task store (spec/store.md)
+export const identifierBytesMax = 128
+export const taskCommandBytesMax = 65_536
+export const intentTitleBytesMax = 256
+export const promptBytesMax = 32_768
+export const reasonBytesMax = 2_048
+export const workspacePathBytesMax = 4_096
+export const taskFileBytesMax = 16_777_216
+export const taskFileSoftBytesMax = 12_582_912
+export const tasksMax = 1_024
+export const identitiesMax = 2_048
+export const identitiesBytesMax = 4_194_304
+export const hostEventsMax = 8_192
+export const turnsMax = 64
+export const markerBytesMax = 65_536
+export const archiveBytesMax = 1_048_576
+export const archiveEntriesMax = 1_024
+export const archiveReasonBytesMax = 512
+export const storeWaitMs = 5_000
+export const ownerWaitMs = 120_000
+export const lockPollMs = 2
+export const creatorWaitMs = 5_000
+export const reopenTriesMax = 200
+
+// Execution grants and runs (spec/execution.md)
+export const grantBytesMax = 65_536
+export const grantArgumentsMax = 128
+export const wallSecondsMax = 3_600
+export const streamBytesMin = 1_024
+export const streamBytesMax = 1_048_576
+export const memoryBytesMin = 67_108_864
+export const memoryBytesMax = 8_589_934_592
+export const runningMax = 8
+export const stdoutKeptBytesMax = 2_097_152
+export const ownerPollMs = 25
+export const termGraceMs = 250
+export const pipeGraceMs = 250
+export const groupClearMs = 250
+export const groupClearPollMs = 5
+export const groupGiveUpMs = 10_000
+export const helperBytesMax = 65_536
+export const helperMs = 10_000
+export const processesMax = 512
+export const fileSizeBytesMax = 8_589_934_592
+export const tmpfsBytesMax = 536_870_912
+export const memoryWatchMs = 100
+export const diskFreeBytesMin = 1_073_741_824
+export const diskRetryMs = 2_000
+export const diskRetryForMs = 600_000
+export const snapshotEntriesMax = 200_000
+export const snapshotBytesMax = 17_179_869_184
+export const snapshotFaultsMax = 64
+export const linkTargetBytesMax = 65_536
+export const autostartSweepMs = 10_000
+export const launchesMax = 2
+export const ownerAdmissionMs = 600_000
+export const ownerActiveMs = 120_000
+
+// Evidence (spec/evidence.md)
+export const traceBytesMax = 67_108_864
+export const viewStepsMax = 200
+export const changesMax = 4_096
+export const artifactBytesMax = 1_048_576
+export const artifactsTotalBytesMax = 8_388_608
+export const manifestBytesMax = 16_777_216
+
+// Local doors (spec/cli.md)
+export const controlLineBytesMax = 1_048_576
+export const settingsBytesMax = 1_048_576
+export const inputBytesMax = 65_536

@@ -1,0 +1,65 @@
+/** A kernel-held exclusive lock on a stable lock file. It is free the moment its holder dies. */
+export interface DiskLock {
+  readonly path: string
+  /** Whether the file at `path` is still the one that is locked. */
+  stillThere(): Promise<boolean>
+  release(): Promise<void>
+}
+
+/** An open private file that only ever grows by whole records. */
+export interface AppendFile {
+  /** Writes all of `bytes` at the end and data-syncs; a failed write is cut back to where it started. */
+  append(bytes: Uint8Array): Promise<void>
+  /** Cuts the file to `length` bytes and syncs. */
+  truncate(length: number): Promise<void>
+  size(): Promise<number>
+  close(): Promise<void>
+}
+
+/** What `Disk.identity` says of a file: enough to know that it is the same one, unchanged. */
+export interface FileIdentity {
+  readonly dev: bigint
+  readonly ino: bigint
+  readonly size: bigint
+  readonly mtimeNs: bigint
+  readonly ctimeNs: bigint
+}
+
+/**
+ * Durable private files: the only door to what the product must not lose. Every path is absolute.
+ *
+ * Files are 0600, regular, singly linked and reached without following a link; directories are 0700 and real.
+ * Anything else refuses `unsafe_path`; a failed system call refuses `io` with its cause. When a promise of
+ * `replace`, `create`, `append`, `rename`, `remove` or `makeDirectory` resolves, the change survives a crash.
+ * @see spec/store.md §7, §8
+ */
+export interface Disk {
+  /** The whole file, or null when there is none. Longer than `bytesMax` refuses `limit_exceeded`. */
+  read(path: string, bytesMax: number): Promise<Uint8Array | null>
+  /** Temporary file, fsync, rename, directory fsync. `temporary` defaults to `.NAME.tmp` beside it. */
+  replace(path: string, bytes: Uint8Array, temporary?: string): Promise<void>
+  /** Creates the file exclusively; false when something is already there (it is left alone). */
+  create(path: string, bytes: Uint8Array): Promise<boolean>
+  /** Opens for appending; `exclusive` refuses `io` when the file exists, otherwise it is created if absent. */
+  openAppend(path: string, options?: { exclusive?: boolean }): Promise<AppendFile>
+  /** Names in a directory, in byte order; null when there is none. */
+  list(directory: string): Promise<string[] | null>
+  /** Makes missing directories 0700, syncing each parent; checks the ones that exist. */
+  makeDirectory(path: string): Promise<void>
+  /** Refuses `unsafe_path` unless `path` is a real directory of ours with no access for others. */
+  checkDirectory(path: string): Promise<void>
+  /** Null when there is nothing at `path`. Never follows a link. */
+  identity(path: string): Promise<FileIdentity | null>
+  rename(from: string, to: string): Promise<void>
+  /** Removes a file; false when there was none. */
+  remove(path: string): Promise<boolean>
+  /** Syncs an existing file and its directory: the barrier before an old receipt is given again. */
+  sync(path: string): Promise<void>
+  /**
+   * Takes the lock at `path`, creating its file if `create`, and waits at most `waitMs` (polled every 2 ms).
+   * Still held by then refuses `store_busy`. Callers of one process queue in memory first.
+   */
+  lock(path: string, waitMs: number, options?: { create?: boolean }): Promise<DiskLock>
+  /** Calls `changed` with a name (or null for "anything") when the directory's entries change. Returns the end. */
+  watch(directory: string, changed: (name: string | null) => void): () => void
+}

@@ -1,0 +1,45 @@
+import { WebSocket } from 'ws'
+import { relayFrameBytesMax } from '../limits.ts'
+import type { DialRelay } from './relay-socket.ts'
+
+/** Dials a relay with a real WebSocket. */
+export const dialRelay: DialRelay = (url, events) => {
+  const socket = new WebSocket(url, {
+    maxPayload: relayFrameBytesMax,
+    handshakeTimeout: 10_000,
+    perMessageDeflate: false,
+  })
+  let reason = 'closed by the relay'
+  let ended = false
+  socket.on('open', () => events.open())
+  socket.on('pong', () => events.pong())
+  socket.on('message', (data, isBinary) => {
+    if (isBinary) {
+      reason = 'binary frame'
+      socket.terminate()
+      return
+    }
+    events.message(data.toString())
+  })
+  socket.on('error', (error) => {
+    reason = error.message
+  })
+  socket.on('close', () => {
+    if (ended) return
+    ended = true
+    events.closed(reason)
+  })
+  return {
+    send: (text) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text)
+    },
+    ping: () => {
+      if (socket.readyState === WebSocket.OPEN) socket.ping()
+    },
+    bufferedBytes: () => socket.bufferedAmount,
+    close: () => {
+      reason = 'closed by us'
+      socket.close()
+    },
+  }
+}
