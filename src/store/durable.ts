@@ -1,0 +1,115 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { Refusal } from '../protocol/refusal.ts'
+import { errorCode, ioRefusal, unsafePath } from './failure.ts'
+import { createPrivate, openPrivate } from './private-file.ts'
+
+/**
+ * Puts `bytes` at `path` so that a crash leaves either the old file or the new one, whole.
+ *
+ * A temporary left by an earlier crash is replaced.
+ * @throws `io` when a step fails; what is on disk is then in doubt
+ */
+export async function replaceFile(path: string, bytes: Uint8Array, temporary?: string): Promise<void> {
+  const pending = temporary ?? join(dirname(path), `.${basename(path)}.tmp`)
+  const handle = await createOver(pending)
+  try {
+    await writeAndSync(handle, bytes)
+    await rename(pending, path)
+  } catch (error) {
+    await unlink(pending).catch(() => {})
+    throw ioRefusal('replace', path, error)
+  }
+  await syncDirectory(dirname(path))
+}
+
+/** Creates a private file holding `bytes`; false when something is already there, which is left alone. */
+export async function createFile(path: string, bytes: Uint8Array): Promise<boolean> {
+  const handle = await createPrivate(path, constants.O_WRONLY)
+  if (handle === null) return false
+  try {
+    await writeAndSync(handle, bytes)
+  } catch (error) {
+    await unlink(path).catch(() => {})
+    throw ioRefusal('create', path, error)
+  }
+  await syncDirectory(dirname(path))
+  return true
+}
+
+/** Moves a file or directory, replacing a file at `to`, and syncs the directories of both. */
+export async function renameFile(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to)
+  } catch (error) {
+    throw ioRefusal('rename', from, error)
+  }
+  await syncDirectory(dirname(to))
+  if (dirname(from) !== dirname(to)) await syncDirectory(dirname(from))
+}
+
+/** Removes a file and syncs its directory. @returns false when there was none */
+export async function removeFile(path: string): Promise<boolean> {
+  try {
+    await unlink(path)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false
+    throw ioRefusal('remove', path, error)
+  }
+  await syncDirectory(dirname(path))
+  return true
+}
+
+/** Syncs an existing private file and its directory. */
+export async function syncFile(path: string): Promise<void> {
+  const handle = await openPrivate(path, constants.O_RDONLY)
+  if (handle === null) throw new Refusal('io', `${path} is gone`)
+  try {
+    await handle.sync()
+  } catch (error) {
+    throw ioRefusal('sync', path, error)
+  } finally {
+    await handle.close()
+  }
+  await syncDirectory(dirname(path))
+}
+
+/** Makes the names in a directory durable. @throws `unsafe_path` when it is a link or no directory */
+export async function syncDirectory(path: string): Promise<void> {
+  try {
+    const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if (errorCode(error) === 'ENOTDIR' || errorCode(error) === 'ELOOP') {
+      throw unsafePath(path, 'is not a real directory')
+    }
+    throw ioRefusal('sync', path, error)
+  }
+}
+
+async function createOver(path: string): Promise<FileHandle> {
+  const handle = await createPrivate(path, constants.O_WRONLY)
+  if (handle !== null) return handle
+  try {
+    await unlink(path)
+  } catch (error) {
+    throw ioRefusal('remove', path, error)
+  }
+  const second = await createPrivate(path, constants.O_WRONLY)
+  if (second === null) throw new Refusal('io', `${path} was created by another process`)
+  return second
+}
+
+async function writeAndSync(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  try {
+    await handle.writeFile(bytes)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,18 @@
+import { Refusal } from '../protocol/refusal.ts'
+
+/** A failed system call as the refusal `io`, naming what was tried and the system's own word for why. */
+export function ioRefusal(action: string, path: string, cause: unknown): Refusal {
+  if (cause instanceof Refusal) return cause
+  return new Refusal('io', `cannot ${action} ${path}: ${errorCode(cause) ?? 'unknown failure'}`, { cause })
+}
+
+/** The refusal for a path that others could have reached or that is not what it should be. */
+export function unsafePath(path: string, why: string): Refusal {
+  return new Refusal('unsafe_path', `${path} ${why}`)
+}
+
+/** The system's error word (`ENOENT`), or null when `error` did not come from a system call. */
+export function errorCode(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error)) return null
+  return typeof error.code === 'string' ? error.code : null
+}
