@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/build.ts'],
+    setupFiles: ['test/support/fuzz.ts'],
     environment: 'node',
     testTimeout: 30_000,
     hookTimeout: 30_000,

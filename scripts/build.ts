@@ -14,6 +14,10 @@ await build({
   platform: 'node',
   target: 'node20.19',
   sourcemap: 'linked',
+  // Bundled CommonJS packages still ask for Node's own modules through `require`.
+  banner: {
+    js: "import { createRequire as drawbridgeRequire } from 'node:module'; const require = drawbridgeRequire(import.meta.url);",
+  },
   // Native and CommonJS packages stay packages: the first cannot be bundled, the others need `require`.
   external: ['fs-native-extensions', 'ws', 'pino', 'proper-lockfile', 'nostr-wasm'],
   logLevel: 'warning',

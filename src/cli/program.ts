@@ -1,0 +1,26 @@
+import { Command } from '@commander-js/extra-typings'
+import { addCompletion, isCompletion } from './commands/completion.ts'
+import { addVersion } from './commands/version.ts'
+import type { Parent } from './declare.ts'
+
+/** Every family of commands, in the order in which help lists them. Declaring one loads nothing heavy. */
+const families: readonly ((program: Parent) => void)[] = [addVersion]
+
+/**
+ * The whole command tree. Help, unknown words and unknown flags never end the process here: they are thrown
+ * as commander's errors.
+ */
+export async function buildProgram(words: readonly string[]): Promise<Command> {
+  const program = new Command('drawbridge')
+    .description('Lets your own devices drive work on this computer over Nostr, under your grant.')
+    .option('--home <dir>', 'where state lives (DRAWBRIDGE_HOME, default ~/.drawbridge)')
+    .option('--json', 'one JSON value on standard output')
+    .option('--allow-root', 'run turns as root: this is a throw-away machine (DRAWBRIDGE_ALLOW_ROOT=1)')
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    .showHelpAfterError('(--help shows how)')
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'drawbridge: ')) })
+  for (const add of families) add(program)
+  await addCompletion(program, isCompletion(words))
+  return program
+}

@@ -1,0 +1,37 @@
+import { CommanderError } from 'commander'
+import { endOnInterrupt } from './door.ts'
+import { exitCodeOf, refusalText } from './output.ts'
+import { buildProgram } from './program.ts'
+
+/** Exit codes. @see spec/cli.md */
+const success = 0
+const usage = 64
+
+/** Runs one command line to its end and leaves with its exit code. */
+export async function run(words: readonly string[]): Promise<void> {
+  endOnInterrupt()
+  process.stdout.on('error', (error) => {
+    process.stderr.write(refusalText({ message: error.message }, words.includes('--json')))
+    process.exit(1)
+  })
+  const code = await runTo(words)
+  process.stdout.write('', () => process.exit(code))
+}
+
+async function runTo(words: readonly string[]): Promise<number> {
+  const program = await buildProgram(words)
+  const asJson = words.includes('--json') || words[0] === 'task'
+  try {
+    await program.parseAsync([...words], { from: 'user' })
+    return success
+  } catch (error) {
+    if (error instanceof CommanderError) return usageEnd(error)
+    process.stderr.write(refusalText(error, asJson))
+    return exitCodeOf(error)
+  }
+}
+
+/** Help that was asked for is a success; anything that commander refuses is a usage error. */
+function usageEnd(error: CommanderError): number {
+  return error.code === 'commander.helpDisplayed' || error.code === 'commander.version' ? success : usage
+}

@@ -1,0 +1,28 @@
+import { appendFileSync } from 'node:fs'
+import fc from 'fast-check'
+
+/**
+ * Long property runs: DRAWBRIDGE_FUZZ_RUNS sets how often each property is tried, and each one that was tried
+ * leaves `FILE:LINE RUNS` in DRAWBRIDGE_FUZZ_REPORT. Without them this does nothing.
+ */
+const runs = Number(process.env['DRAWBRIDGE_FUZZ_RUNS'] ?? '')
+const report = process.env['DRAWBRIDGE_FUZZ_REPORT']
+
+if (Number.isInteger(runs) && runs > 0) {
+  fc.configureGlobal({
+    numRuns: runs,
+    reporter(details) {
+      if (report !== undefined) appendFileSync(report, `${whereAsserted()} ${details.numRuns}\n`)
+      if (details.failed) throw new Error(fc.defaultReportMessage(details))
+    },
+  })
+}
+
+/** The line of the test file that is asserting, from the stack. */
+function whereAsserted(): string {
+  const lines = (new Error().stack ?? '').split('\n')
+  const found = lines
+    .map((line) => /([\w/.-]+\.test\.ts:\d+)/.exec(line)?.[1])
+    .find((place) => place !== undefined)
+  return found ?? 'unknown'
+}
