@@ -15,6 +15,8 @@ export const relayUrlBytesMax = 2_048
 export const invitationRelayBytesMax = 256
 export const invitationStringBytesMax = 640
 export const conversationKeysMax = 256
+export const liftedKeysMax = 1_024
+export const eventTagsMax = 2_048
 
 // Lifetimes (spec/wire.md §4, §5, §7)
 export const clockSkewSeconds = 60
@@ -52,6 +54,9 @@ export const enrollmentsMax = 32
 export const epochsMax = 1_024
 export const repliesPerInvitationMax = 32
 export const keptRepliesBytesMax = 67_108_864
+export const keptRepliesCompactBytes = 4_194_304
+export const keptRepliesWaitingBytesMax = 1_048_576
+export const requestsInFlightMax = 1_024
 export const accessBookBytesMax = 16_777_216
 export const lastSeenSaveSeconds = 60
 export const reAskSeconds = 5
@@ -162,4 +167,10 @@ export const manifestBytesMax = 16_777_216
 // Local doors (spec/cli.md)
 export const controlLineBytesMax = 1_048_576
 export const settingsBytesMax = 1_048_576
+export const relaysMax = 8
+export const keyFileBytesMax = 128
+export const controlConnectionsMax = 32
+export const controlWaitMs = 120_000
+export const serveWaitMs = 1_000
+export const stopWaitMs = 10_000
 export const inputBytesMax = 65_536
