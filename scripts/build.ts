@@ -1,13 +1,15 @@
-import { chmod, rm } from 'node:fs/promises'
+import { chmod, rename, rm } from 'node:fs/promises'
 import { build } from 'esbuild'
 
 const root = new URL('..', import.meta.url).pathname
+const fresh = `${root}dist/.building-${process.pid}`
+const target = `${root}dist/cli`
 
-await rm(`${root}dist`, { recursive: true, force: true })
+// Built beside the old one and swapped in, so that a command that starts meanwhile finds one whole build.
 await build({
   absWorkingDir: root,
-  entryPoints: { 'cli/main': 'src/cli/main.ts' },
-  outdir: 'dist',
+  entryPoints: { main: 'src/cli/main.ts' },
+  outdir: fresh,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -22,4 +24,7 @@ await build({
   external: ['fs-native-extensions', 'ws', 'pino', 'proper-lockfile', 'nostr-wasm'],
   logLevel: 'warning',
 })
-await chmod(`${root}dist/cli/main.js`, 0o755)
+await chmod(`${fresh}/main.js`, 0o755)
+await rename(target, `${fresh}.old`).catch(() => undefined)
+await rename(fresh, target)
+await rm(`${fresh}.old`, { recursive: true, force: true })
