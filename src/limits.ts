@@ -74,6 +74,10 @@ export const relayPingSeconds = 20
 export const relayDeadSeconds = 45
 export const relayReadySeconds = 10
 export const publishWaitSeconds = 10
+export const relayAuthTriesMax = 3
+export const relayChallengeMs = 300
+export const relayAuthMs = 5_000
+export const relayLiveSeconds = 20
 export const seenEventsMax = 65_536
 export const historySeconds = 60
 
@@ -84,6 +88,12 @@ export const relaySubscriptionsMax = 16
 export const relayFiltersMax = 8
 export const relayQueryEventsMax = 5_000
 export const relayConnectionsMax = 512
+export const relayAuthKeysMax = 8
+export const relayAuthSeconds = 600
+export const relayBacklogBytes = 1_048_576
+export const relaySubscriptionIdBytesMax = 64
+export const relayEventsPerSecondMax = 200
+export const relayEventsBurst = 1_000
 export const relayBufferedBytesMax = 8_388_608
 
 // The command journal (spec/commands.md)
