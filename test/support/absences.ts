@@ -53,7 +53,7 @@ export const absences: readonly Absence[] = [
     name: 'files are opened by the store, by readers of evidence and by the door that reads what a person named',
     pattern: /from 'node:fs(\/promises)?'/,
     allowed:
-      /^src\/(store\/|host\/(snapshot|artifacts|boundary|supervise|helper)\/|cli\/input\.ts$|cli\/demo\/)/,
+      /^src\/(store\/|host\/(snapshot|artifacts|boundary|supervise|helper|probe)\/|cli\/input\.ts$|cli\/demo\/)/,
     planted: "import { readFile } from 'node:fs/promises'",
   },
   {

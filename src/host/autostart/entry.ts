@@ -1,0 +1,70 @@
+import * as z from 'zod'
+
+const schema = 'openagents.coder.host-autostart-entry.v1'
+
+export const autostartEvents = [
+  'eligible',
+  'started',
+  'skipped',
+  'refused',
+  'no_capacity',
+  'usage',
+  'ended',
+  'unadmitted',
+  'retry',
+  'not_started',
+  'policy_on',
+  'policy_off',
+] as const
+export type AutostartEvent = (typeof autostartEvents)[number]
+
+export const autostartEntrySchema = z.strictObject({
+  schema: z.literal(schema),
+  /** Unix milliseconds of the host. */
+  at: z.number().int().min(0),
+  event: z.enum(autostartEvents),
+  task: z.string().optional(),
+  /** The revision that the turn started at; left out for the first turn. */
+  turn: z.number().int().min(2).optional(),
+  device: z.string().optional(),
+  workspace: z.string().optional(),
+  grant_digest: z.string().optional(),
+  owner_process: z.number().int().min(1).optional(),
+  /** Plain words for a person; never a prompt or a title. */
+  detail: z.string().optional(),
+  resets_at: z.number().int().min(0).optional(),
+})
+/** One line of the auto-start journal. @see spec/execution.md §13 */
+export type AutostartEntry = z.infer<typeof autostartEntrySchema>
+
+/** An entry before it is stamped. */
+export type NewAutostartEntry = Omit<AutostartEntry, 'schema' | 'at'>
+
+/** One turn of one task, by the revision that it started at. */
+export interface TurnKey {
+  readonly task: string
+  readonly start: number
+}
+
+/** Stamps an entry. */
+export function stamped(entry: NewAutostartEntry, atMs: number): AutostartEntry {
+  return { schema, at: atMs, ...entry }
+}
+
+/** The members that name a turn in an entry. */
+export function entryTurn(key: TurnKey): { task: string; turn?: number } {
+  return key.start === 1 ? { task: key.task } : { task: key.task, turn: key.start }
+}
+
+/**
+ * Reads one line of the journal. Pure.
+ * @returns null for a line that is no entry: such lines are skipped, never repaired
+ */
+export function readEntry(line: string): AutostartEntry | null {
+  try {
+    const parsed = autostartEntrySchema.safeParse(JSON.parse(line))
+    return parsed.success ? parsed.data : null
+  } catch {
+    return null
+  }
+}
