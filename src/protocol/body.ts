@@ -1,0 +1,94 @@
+import type * as z from 'zod'
+import { bodyBytesMax } from '../limits.ts'
+import { accessSchema } from './bodies/access.ts'
+import { activitySummarySchema } from './bodies/activity-summary.ts'
+import { enrollmentRequestSchema } from './bodies/enrollment-request.ts'
+import { grantSchema } from './bodies/grant.ts'
+import { nudgeSchema } from './bodies/nudge.ts'
+import { presenceSchema } from './bodies/presence.ts'
+import { replySchema } from './bodies/reply.ts'
+import { requestHeadSchema, requestSchema } from './bodies/request.ts'
+import { isJsonObject } from './json-value.ts'
+import { Refusal } from './refusal.ts'
+import { refusalOf } from './refusal-issues.ts'
+import { checkRelayUrl, type RelayPolicy } from './relay-url.ts'
+import { parseStrictJson } from './strict-json.ts'
+
+/** Every body by its short name. @see spec/wire.md §5 */
+export const bodySchemas = {
+  grant: grantSchema,
+  access: accessSchema,
+  request: requestSchema,
+  request_head: requestHeadSchema,
+  reply: replySchema,
+  enrollment: enrollmentRequestSchema,
+  nudge: nudgeSchema,
+  presence: presenceSchema,
+  summary: activitySummarySchema,
+} as const
+export type BodyName = keyof typeof bodySchemas
+export type Body<N extends BodyName> = z.infer<(typeof bodySchemas)[N]>
+
+/** The schema string of each body. */
+const versions: { readonly [N in BodyName]: string } = {
+  grant: 'openagents.host-grant.v1',
+  access: 'openagents.host-access.v1',
+  request: 'openagents.host-request.v1',
+  request_head: 'openagents.host-request.v1',
+  reply: 'openagents.host-reply.v1',
+  enrollment: 'openagents.host-enrollment-request.v1',
+  nudge: 'openagents.host-nudge.v1',
+  presence: 'openagents.host-presence.v1',
+  summary: 'openagents.activity-summary.v1',
+}
+
+/**
+ * Reads a body, from its bytes (held to the strict rules and to 128 KiB) or from a value that a strict reader gave.
+ *
+ * Refuses, in this order, naming the field: `unsupported` for an unknown schema string or a requirement; `malformed`
+ * for a wrong shape, lifetime, repetition or order; `forbidden` for a relay outside the policy or keys that must
+ * differ; `bounds` for a length, line, blank or range rule. Bytes over the bound are `bounds` before all that.
+ * @see spec/wire.md §1, §5
+ */
+export function parseBody<N extends BodyName>(name: N, source: unknown, policy: RelayPolicy): Body<N> {
+  const value = source instanceof Uint8Array ? strictBody(name, source) : source
+  checkHeader(name, value)
+  const schema: z.ZodType<Body<N>> = bodySchemas[name]
+  const read = schema.safeParse(value)
+  const refusal = read.success ? null : refusalOf(read.error.issues, name)
+  if (refusal?.code === 'malformed') throw refusal
+  checkRelay(name, value, policy)
+  if (!read.success) throw refusal
+  return read.data
+}
+
+function strictBody(name: BodyName, bytes: Uint8Array): unknown {
+  const { value, looseIntegers } = parseStrictJson(bytes, { bytesMax: bodyBytesMax })
+  const loose = looseIntegers.find((path) => !isOpaque(value, path, 'op'))
+  if (loose !== undefined) throw new Refusal('malformed', `${name}: number not written as an integer`)
+  return value
+}
+
+/**
+ * Whether `path` lies in the part of a request that this protocol does not read, where a number may be written as
+ * its owner likes.
+ */
+export function isOpaque(value: unknown, path: string, op: string): boolean {
+  return value !== null && (path.startsWith(`${op}.grant.`) || path.startsWith(`${op}.receipt.`))
+}
+
+function checkHeader(name: BodyName, value: unknown): void {
+  if (!isJsonObject(value)) throw new Refusal('malformed', `${name}: not an object`)
+  const { v, requires } = value
+  if (typeof v === 'string' && v !== versions[name]) {
+    throw new Refusal('unsupported', `${name}: unknown version`, { field: 'v' })
+  }
+  if (typeof v === 'string' && Array.isArray(requires) && requires.length > 0) {
+    throw new Refusal('unsupported', `${name}: a feature is required`, { field: 'requires' })
+  }
+}
+
+function checkRelay(name: BodyName, value: unknown, policy: RelayPolicy): void {
+  const holder = name === 'access' && isJsonObject(value) ? value['grant'] : value
+  if (isJsonObject(holder) && typeof holder['relay'] === 'string') checkRelayUrl(holder['relay'], policy)
+}
