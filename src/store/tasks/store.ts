@@ -1,0 +1,42 @@
+import type { DiskLock } from '../../seams/disk.ts'
+import type { TaskCommand } from './command.ts'
+import type { HostEvent } from './host-event.ts'
+import type { Receipt, Task } from './task.ts'
+
+/**
+ * An open task store. Any call may refuse `unsafe_path` (something on the way is not private, or the lock file was
+ * replaced), `corrupt_store`, `unsupported_schema`, `limit_exceeded`, `store_busy` (a lock was still held after the
+ * handle's wait) or `io`. After a failed or doubtful write every call refuses `reopen_required`.
+ * @see spec/store.md
+ */
+export interface TaskStore {
+  /** The store directory. */
+  readonly dir: string
+  /**
+   * Applies a command once, durably. The same bytes again give the first receipt; the same command id with other
+   * bytes, or under another task, refuses `command_conflict`. Also `invalid_command`, `not_found`,
+   * `revision_mismatch`, `invalid_transition`.
+   */
+  apply(bytes: Uint8Array): Promise<Receipt>
+  /**
+   * Records a host event, durably. `not_found`, `invalid_transition`, and `workspace_busy` when another task
+   * reserves an overlapping workspace.
+   * @param epoch the epoch of the run that records
+   * @param owner the owner lock of the task, proved to be still in place
+   * @param hold the task's lock from `lockTask`, when the caller holds it already
+   */
+  record(taskId: string, event: HostEvent, epoch: number, owner?: DiskLock, hold?: DiskLock): Promise<Task>
+  /** One task. `not_found` also for what is no identifier. Takes no lock. */
+  show(taskId: string): Promise<Task>
+  /** Every task, by the bytes of its id. Takes no lock. */
+  list(): Promise<Task[]>
+  /** The receipt of exactly these bytes if they were accepted; null otherwise. Takes no lock. */
+  receiptFor(bytes: Uint8Array): Promise<Receipt | null>
+  /** The command that created a task; null when there is no such task. Takes no lock. */
+  submitRequest(taskId: string): Promise<TaskCommand | null>
+  /** Holds a task's write lock across several steps: no command is accepted meanwhile. `not_found`. */
+  lockTask(taskId: string): Promise<DiskLock>
+  /** Where the lock of the task's execution owner lies. Made (durably) by whoever takes it first. */
+  ownerLockPath(taskId: string): string
+  close(): Promise<void>
+}
