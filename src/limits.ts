@@ -110,6 +110,10 @@ export const leaseContendedSeconds = 600
 export const heldPerTaskMax = 64
 export const revisionRetriesMax = 8
 export const commandSweepMs = 5_000
+export const journalLeasesBytesMax = 262_144
+export const undecidedInterruptsSpare = 16
+export const ownerSharePercent = 10
+export const lazyDoneMs = 1_000
 
 // The task store (spec/store.md)
 export const identifierBytesMax = 128
