@@ -7,6 +7,7 @@
 export const bodyBytesMax = 131_072
 export const nestingMax = 64
 export const envelopeContentBytesMax = 409_600
+export const envelopeOverheadBytesMax = 4_096
 export const strangerContentBytesMax = 4_096
 export const plaintextBytesMax = 49_152
 export const eventBytesMax = 49_152
@@ -89,6 +90,9 @@ export const relayEventSeconds = 691_200
 export const relayBytesMax = 67_108_864
 export const relaySubscriptionsMax = 16
 export const relayFiltersMax = 8
+export const filterValuesMax = 1_024
+export const subscriptionIdCharsMax = 64
+export const relayMessageCharsMax = 1_024
 export const relayQueryEventsMax = 5_000
 export const relayConnectionsMax = 512
 export const relayAuthKeysMax = 8

@@ -1,13 +1,13 @@
 import type * as z from 'zod'
 import { bodyBytesMax } from '../limits.ts'
-import { accessSchema } from './bodies/access.ts'
-import { activitySummarySchema } from './bodies/activity-summary.ts'
-import { enrollmentRequestSchema } from './bodies/enrollment-request.ts'
-import { grantSchema } from './bodies/grant.ts'
-import { nudgeSchema } from './bodies/nudge.ts'
-import { presenceSchema } from './bodies/presence.ts'
-import { replySchema } from './bodies/reply.ts'
-import { requestHeadSchema, requestSchema } from './bodies/request.ts'
+import { type Access, accessSchema } from './bodies/access.ts'
+import { type ActivitySummary, activitySummarySchema } from './bodies/activity-summary.ts'
+import { type EnrollmentRequest, enrollmentRequestSchema } from './bodies/enrollment-request.ts'
+import { type Grant, grantSchema } from './bodies/grant.ts'
+import { type Nudge, nudgeSchema } from './bodies/nudge.ts'
+import { type Presence, presenceSchema } from './bodies/presence.ts'
+import { type HostReply, replySchema } from './bodies/reply.ts'
+import { type HostRequest, type RequestHead, requestHeadSchema, requestSchema } from './bodies/request.ts'
 import { isJsonObject } from './json-value.ts'
 import { Refusal } from './refusal.ts'
 import { refusalOf } from './refusal-issues.ts'
@@ -15,7 +15,20 @@ import { checkRelayUrl, type RelayPolicy } from './relay-url.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 /** Every body by its short name. @see spec/wire.md §5 */
-export const bodySchemas = {
+export interface Bodies {
+  grant: Grant
+  access: Access
+  request: HostRequest
+  request_head: RequestHead
+  reply: HostReply
+  enrollment: EnrollmentRequest
+  nudge: Nudge
+  presence: Presence
+  summary: ActivitySummary
+}
+export type BodyName = keyof Bodies
+
+const schemas: { readonly [N in BodyName]: z.ZodType<Bodies[N]> } = {
   grant: grantSchema,
   access: accessSchema,
   request: requestSchema,
@@ -25,9 +38,7 @@ export const bodySchemas = {
   nudge: nudgeSchema,
   presence: presenceSchema,
   summary: activitySummarySchema,
-} as const
-export type BodyName = keyof typeof bodySchemas
-export type Body<N extends BodyName> = z.infer<(typeof bodySchemas)[N]>
+}
 
 /** The schema string of each body. */
 const versions: { readonly [N in BodyName]: string } = {
@@ -50,11 +61,10 @@ const versions: { readonly [N in BodyName]: string } = {
  * differ; `bounds` for a length, line, blank or range rule. Bytes over the bound are `bounds` before all that.
  * @see spec/wire.md §1, §5
  */
-export function parseBody<N extends BodyName>(name: N, source: unknown, policy: RelayPolicy): Body<N> {
+export function parseBody<N extends BodyName>(name: N, source: unknown, policy: RelayPolicy): Bodies[N] {
   const value = source instanceof Uint8Array ? strictBody(name, source) : source
   checkHeader(name, value)
-  const schema: z.ZodType<Body<N>> = bodySchemas[name]
-  const read = schema.safeParse(value)
+  const read = schemas[name].safeParse(value)
   const refusal = read.success ? null : refusalOf(read.error.issues, name)
   if (refusal?.code === 'malformed') throw refusal
   checkRelay(name, value, policy)
@@ -64,17 +74,18 @@ export function parseBody<N extends BodyName>(name: N, source: unknown, policy: 
 
 function strictBody(name: BodyName, bytes: Uint8Array): unknown {
   const { value, looseIntegers } = parseStrictJson(bytes, { bytesMax: bodyBytesMax })
-  const loose = looseIntegers.find((path) => !isOpaque(value, path, 'op'))
-  if (loose !== undefined) throw new Refusal('malformed', `${name}: number not written as an integer`)
+  if (looseIntegers.some((path) => !isOpaquePath(path))) {
+    throw new Refusal('malformed', `${name}: an integer is not written as one`)
+  }
   return value
 }
 
 /**
- * Whether `path` lies in the part of a request that this protocol does not read, where a number may be written as
- * its owner likes.
+ * Whether a dotted path of a body leads into what this protocol does not read, the objects of the spend operations:
+ * there a number may be written as its owner likes.
  */
-export function isOpaque(value: unknown, path: string, op: string): boolean {
-  return value !== null && (path.startsWith(`${op}.grant.`) || path.startsWith(`${op}.receipt.`))
+export function isOpaquePath(path: string): boolean {
+  return path.startsWith('op.grant.') || path.startsWith('op.receipt.')
 }
 
 function checkHeader(name: BodyName, value: unknown): void {

@@ -47,7 +47,9 @@ export function list<T extends z.ZodType>(item: T, max: number): z.ZodArray<T> {
 export const lifetime = { issued_at: unixSeconds, expires_at: unixSeconds }
 
 /** Whether a lifetime is more than nothing and at most `secondsMax`. */
-export function livesAtMost(secondsMax: number): (body: { issued_at: number; expires_at: number }) => boolean {
+export function livesAtMost(
+  secondsMax: number,
+): (body: { issued_at: number; expires_at: number }) => boolean {
   return ({ issued_at, expires_at }) => expires_at > issued_at && expires_at - issued_at <= secondsMax
 }
 

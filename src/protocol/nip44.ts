@@ -48,7 +48,8 @@ export function decryptToBytes(
   key: Uint8Array,
   { contentBytesMax }: { contentBytesMax: number },
 ): Uint8Array {
-  if (payload.length > contentBytesMax) throw new Refusal('bounds', `content is over ${contentBytesMax} bytes`)
+  if (payload.length > contentBytesMax)
+    throw new Refusal('bounds', `content is over ${contentBytesMax} bytes`)
   if (payload.length < payloadCharsMin) throw unreadable()
   const data = fromBase64(payload)
   if (data[0] !== version) throw unreadable()
@@ -67,8 +68,12 @@ export function payloadChars(bytes: number): number {
   return 4 * Math.ceil(data / 3)
 }
 
-function messageKeys(key: Uint8Array, nonce: Uint8Array): Record<'cipher' | 'cipherNonce' | 'mac', Uint8Array> {
-  if (key.length !== 32 || nonce.length !== nonceBytes) throw new Error('a key and a nonce have 32 bytes each')
+function messageKeys(
+  key: Uint8Array,
+  nonce: Uint8Array,
+): Record<'cipher' | 'cipherNonce' | 'mac', Uint8Array> {
+  if (key.length !== 32 || nonce.length !== nonceBytes)
+    throw new Error('a key and a nonce have 32 bytes each')
   const keys = expand(sha256, key, nonce, 76)
   return { cipher: keys.subarray(0, 32), cipherNonce: keys.subarray(32, 44), mac: keys.subarray(44, 76) }
 }

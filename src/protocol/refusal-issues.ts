@@ -6,7 +6,10 @@ const byGravity = ['malformed', 'forbidden', 'bounds'] as const
 export type ShapeCode = (typeof byGravity)[number]
 
 /** Options for `refine`: the code that a breach of this rule earns. Rules without one are `malformed`. */
-export function earns(code: ShapeCode, path?: PropertyKey[]): { params: { code: ShapeCode }; path?: PropertyKey[] } {
+export function earns(
+  code: ShapeCode,
+  path?: PropertyKey[],
+): { params: { code: ShapeCode }; path?: PropertyKey[] } {
   return path === undefined ? { params: { code } } : { params: { code }, path }
 }
 
@@ -20,7 +23,11 @@ export function refusalOf(issues: readonly z.core.$ZodIssue[], what: string): Re
     const issue = issues.find((candidate) => codeOf(candidate) === code)
     if (issue === undefined) continue
     const field = fieldOf(issue)
-    return new Refusal(code, `${what}: ${code}${field === '' ? '' : ` at ${field}`}`, field === '' ? {} : { field })
+    return new Refusal(
+      code,
+      `${what}: ${code}${field === '' ? '' : ` at ${field}`}`,
+      field === '' ? {} : { field },
+    )
   }
   return new Refusal('malformed', `${what}: malformed`)
 }

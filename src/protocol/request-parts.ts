@@ -1,12 +1,13 @@
-import { type Body, parseBody } from './body.ts'
+import type { HostRequest, RequestHead } from './bodies/request.ts'
+import { parseBody } from './body.ts'
 import { isJsonObject } from './json-value.ts'
 import { Refusal } from './refusal.ts'
 import type { RelayPolicy } from './relay-url.ts'
 
 /** A request that is whole, or one whose operation alone is bad. */
 export type RequestReading =
-  | { readonly ok: true; readonly request: Body<'request'> }
-  | { readonly ok: false; readonly head: Body<'request_head'>; readonly refusal: Refusal }
+  | { readonly ok: true; readonly request: HostRequest }
+  | { readonly ok: false; readonly head: RequestHead; readonly refusal: Refusal }
 
 /**
  * Reads a request body so that a bad operation can still be answered: devices probe hosts that way. When only `op`

@@ -54,10 +54,7 @@ function sevenFields({ id, pubkey, created_at, kind, tags, content, sig }: Nostr
 
 async function loadWasm(): Promise<void> {
   try {
-    const [wasm, { initNostrWasm }] = await Promise.all([
-      import('nostr-tools/wasm'),
-      import('nostr-wasm'),
-    ])
+    const [wasm, { initNostrWasm }] = await Promise.all([import('nostr-tools/wasm'), import('nostr-wasm')])
     wasm.setNostrWasm(await initNostrWasm())
     crypto = wasm
   } catch {

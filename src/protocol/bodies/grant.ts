@@ -28,5 +28,6 @@ export const grantSchema = z
     ...lifetime,
   })
   .refine(livesAtMost(grantSecondsMax), earns('malformed', ['expires_at']))
-  .refine(({ host, owner, device }) => allDiffer(host, owner, device), earns('forbidden', ['device']))
+  .refine(({ host, owner }) => allDiffer(host, owner), earns('forbidden', ['owner']))
+  .refine(({ host, owner, device }) => device !== host && device !== owner, earns('forbidden', ['device']))
 export type Grant = z.infer<typeof grantSchema>
