@@ -10,7 +10,10 @@ import type { Task } from '../../store/tasks/task.ts'
  */
 export function checkCurrent(task: Task, grant: ExecutionGrant): void {
   if (task.run !== undefined || task.status !== 'queued') {
-    throw new Refusal('invalid_transition', `task ${task.task_id} is ${task.status}; only a queued one can be run`)
+    throw new Refusal(
+      'invalid_transition',
+      `task ${task.task_id} is ${task.status}; only a queued one can be run`,
+    )
   }
   if (grant.intent_digest !== task.intent_digest) {
     throw new Refusal('revision_mismatch', 'the grant was written for another intent')

@@ -69,12 +69,18 @@ export function errorsStep(kept: KeptErrors): NewStep {
   }
 }
 
-/** How the command ended. The trace cannot hold its own digest, so the result's is empty here. */
-export function resultStep(result: object): NewStep {
+/**
+ * How the command ended. The trace cannot hold its own digest, so the result's is empty here.
+ * @param limits what bounded the command, or null when none ran
+ */
+export function resultStep(result: object, limits: object | null): NewStep {
   return {
     source: 'System',
     message: 'Command ended; not independently checked.',
-    extensions: { result: { ...result, trace_digest: '' } },
+    extensions: {
+      result: { ...result, trace_digest: '' },
+      ...(limits === null ? {} : { limits }),
+    },
   }
 }
 

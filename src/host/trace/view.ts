@@ -2,10 +2,10 @@ import { viewStepsMax } from '../../limits.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Disk } from '../../seams/disk.ts'
 import type { Task } from '../../store/tasks/task.ts'
-import { artifactFaults, readManifest } from '../artifacts/read.ts'
 import type { Manifest } from '../artifacts/manifest.ts'
-import { type ViewCursor, viewSchemaName } from './view-cursor.ts'
+import { artifactFaults, readManifest } from '../artifacts/read.ts'
 import { type Evidence, readEvidence } from './evidence.ts'
+import { type ViewCursor, viewSchemaName } from './view-cursor.ts'
 
 /** A task with the evidence of its current turn. Every key is always there, in this order. @see spec/evidence.md §5 */
 export interface TaskView {

@@ -68,7 +68,7 @@ describe('steps of a run', () => {
   })
 
   it('leaves the trace digest of the result step empty', () => {
-    const step = resultStep({ ending: 'exit 0', trace_digest: 'sha256:x' })
+    const step = resultStep({ ending: 'exit 0', trace_digest: 'sha256:x' }, null)
     expect(step.extensions?.['result']).toEqual({ ending: 'exit 0', trace_digest: '' })
   })
 })
