@@ -6,8 +6,9 @@ import { type EnrollmentRequest, enrollmentRequestSchema } from './bodies/enroll
 import { type Grant, grantSchema } from './bodies/grant.ts'
 import { type Nudge, nudgeSchema } from './bodies/nudge.ts'
 import { type Presence, presenceSchema } from './bodies/presence.ts'
-import { type HostReply, replySchema } from './bodies/reply.ts'
+import { type HostReply, type Result, replySchema } from './bodies/reply.ts'
 import { type HostRequest, type RequestHead, requestHeadSchema, requestSchema } from './bodies/request.ts'
+import { parseInvitation } from './invitation.ts'
 import { isJsonObject } from './json-value.ts'
 import { Refusal } from './refusal.ts'
 import { refusalOf } from './refusal-issues.ts'
@@ -69,6 +70,7 @@ export function parseBody<N extends BodyName>(name: N, source: unknown, policy: 
   if (refusal?.code === 'malformed') throw refusal
   checkRelay(name, value, policy)
   if (!read.success) throw refusal
+  if ('result' in read.data) checkOutcome(read.data.result, policy)
   return read.data
 }
 
@@ -102,4 +104,16 @@ function checkHeader(name: BodyName, value: unknown): void {
 function checkRelay(name: BodyName, value: unknown, policy: RelayPolicy): void {
   const holder = name === 'access' && isJsonObject(value) ? value['grant'] : value
   if (isJsonObject(holder) && typeof holder['relay'] === 'string') checkRelayUrl(holder['relay'], policy)
+}
+
+/** An invitation that a reply carries must be one, of the same ID and expiry. */
+function checkOutcome(result: Result, policy: RelayPolicy): void {
+  if (result.status !== 'ok' || result.outcome.kind !== 'invitation') return
+  const { code, invitation, expires_at } = result.outcome
+  const read = parseInvitation(code, policy)
+  if (read.invitation !== invitation || read.expires_at !== expires_at) {
+    throw new Refusal('malformed', 'reply: not the invitation that its code holds', {
+      field: 'result.outcome.invitation',
+    })
+  }
 }

@@ -1,20 +1,17 @@
-import { nestingMax } from '../limits.ts'
+import { closingQuote } from './json-glance.ts'
 import { Refusal } from './refusal.ts'
 import { hasLoneSurrogate } from './text.ts'
 
-/** One open object or list, and where in it the scan is. */
+/** One open object or list, and where in it the scan is: at which key, or at which index. */
 interface Frame {
-  keys: Set<string> | null
   at: string | number
   expectsKey: boolean
 }
 
-/** How far the scan has come. */
 interface Scan {
   readonly text: string
   readonly frames: Frame[]
   readonly loose: string[]
-  readonly hasEscapes: boolean
 }
 
 const quote = 0x22
@@ -23,35 +20,34 @@ const minus = 0x2d
 const zero = 0x30
 const nine = 0x39
 const openList = 0x5b
-const backslash = 0x5c
 const closeList = 0x5d
 const openObject = 0x7b
 const closeObject = 0x7d
 
 /**
- * Finds what `JSON.parse` lets through: duplicate keys, lone surrogates, numbers out of range, deep nesting. It
- * assumes that the grammar is checked afterwards and says nothing about it.
+ * Judges what `JSON.parse` lets through in strings and numbers. The depth was bounded before and the grammar is
+ * checked afterwards; nothing is said about either.
+ * Refuses `malformed` for a lone surrogate, an integer out of range and a number that is not finite.
  * @returns dotted paths of integer values that are not written as integers
  */
 export function looseNumbers(text: string): string[] {
-  const scan: Scan = { text, frames: [], loose: [], hasEscapes: text.includes('\\') }
+  const scan: Scan = { text, frames: [], loose: [] }
   let position = 0
   while (position < text.length) {
     const code = text.charCodeAt(position)
     if (code === quote) position = takeString(scan, position)
     else if (code === minus || (code >= zero && code <= nine)) position = takeNumber(scan, position)
     else {
-      takeStructure(scan, code)
+      takeStructure(scan.frames, code)
       position += 1
     }
   }
   return scan.loose
 }
 
-function takeStructure(scan: Scan, code: number): void {
-  const { frames } = scan
-  if (code === openObject) open(frames, { keys: new Set(), at: '', expectsKey: true })
-  else if (code === openList) open(frames, { keys: null, at: 0, expectsKey: false })
+function takeStructure(frames: Frame[], code: number): void {
+  if (code === openObject) frames.push({ at: '', expectsKey: true })
+  else if (code === openList) frames.push({ at: 0, expectsKey: false })
   else if (code === closeObject || code === closeList) frames.pop()
   else if (code === comma) {
     const frame = frames.at(-1)
@@ -61,38 +57,16 @@ function takeStructure(scan: Scan, code: number): void {
   }
 }
 
-function open(frames: Frame[], frame: Frame): void {
-  if (frames.length === nestingMax) throw new Refusal('malformed', `JSON: nested deeper than ${nestingMax}`)
-  frames.push(frame)
-}
-
-function takeString(scan: Scan, start: number): number {
-  const end = stringEnd(scan, start)
-  const frame = scan.frames.at(-1)
-  const isKey = frame?.expectsKey === true
-  if (!isKey && !scan.hasEscapes) return end + 1
-  const raw = scan.text.slice(start + 1, end)
-  const text = scan.hasEscapes && raw.includes(isKey ? '\\' : '\\u') ? unescaped(raw) : raw
-  if (isKey) {
-    if (frame.keys?.has(text)) throw new Refusal('malformed', 'JSON: duplicate key')
-    frame.keys?.add(text)
-    frame.at = text
+function takeString({ text, frames }: Scan, start: number): number {
+  const end = closingQuote(text, start, true)
+  const raw = text.slice(start + 1, end)
+  const string = raw.includes('\\') ? unescaped(raw) : raw
+  const frame = frames.at(-1)
+  if (frame?.expectsKey === true) {
+    frame.at = string
     frame.expectsKey = false
   }
   return end + 1
-}
-
-/** Where the string that opens at `start` closes; the end of the text if it does not. */
-function stringEnd({ text, hasEscapes }: Scan, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (hasEscapes && end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  return end === -1 ? text.length : end
-}
-
-function isEscaped(text: string, position: number): boolean {
-  let first = position
-  while (text.charCodeAt(first - 1) === backslash) first -= 1
-  return (position - first) % 2 === 1
 }
 
 function unescaped(raw: string): string {
@@ -112,8 +86,7 @@ function takeNumber(scan: Scan, start: number): number {
   numberToken.lastIndex = start
   const token = numberToken.exec(scan.text)?.[0] ?? ''
   const value = Number(token)
-  const loose = token === '-0' || /[.eE]/.test(token)
-  if (loose) {
+  if (token === '-0' || /[.eE]/.test(token)) {
     if (!Number.isFinite(value)) throw new Refusal('malformed', 'JSON: not a finite number')
     if (Number.isInteger(value)) scan.loose.push(scan.frames.map((frame) => frame.at).join('.'))
   } else if (!Number.isSafeInteger(value)) {

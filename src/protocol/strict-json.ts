@@ -1,3 +1,4 @@
+import { glance } from './json-glance.ts'
 import { looseNumbers } from './json-scan.ts'
 import type { JsonValue } from './json-value.ts'
 import { Refusal } from './refusal.ts'
@@ -40,15 +41,33 @@ export function parseStrictJsonText(text: string, { bytesMax }: { bytesMax: numb
   return parseScanned(text)
 }
 
-/** The scan bounds the depth before the parser sees the text; the parser then holds it to the grammar. */
+/**
+ * The depth is bounded before the parser sees the text, and the parser holds it to the grammar. A repeated key is
+ * one that the text has and the value lost; only odd numbers and escapes need the slow scan.
+ */
 function parseScanned(text: string): StrictJson {
-  const looseIntegers = looseNumbers(text)
+  const { keys, needsScan } = glance(text)
+  const looseIntegers = needsScan ? looseNumbers(text) : []
+  let value: JsonValue
   try {
-    return { value: JSON.parse(text), looseIntegers }
+    value = JSON.parse(text)
   } catch {
     // The parser's own message quotes what it read, so it is dropped.
     throw new Refusal('malformed', 'JSON: not well formed')
   }
+  if (keyCount(value) !== keys) throw new Refusal('malformed', 'JSON: duplicate key')
+  return { value, looseIntegers }
+}
+
+function keyCount(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) count += keyCount(item)
+  } else {
+    for (const item of Object.values(value)) count += 1 + keyCount(item)
+  }
+  return count
 }
 
 function tooLong(bytes: number, bytesMax: number): Refusal {

@@ -18,7 +18,7 @@ export function isBlank(text: string): boolean {
 
 /** Whether `text` has a surrogate without its pair, which UTF-8 cannot carry. */
 export function hasLoneSurrogate(text: string): boolean {
-  return /\p{Surrogate}/u.test(text)
+  return /[\ud800-\udfff]/.test(text) && /\p{Surrogate}/u.test(text)
 }
 
 /**
