@@ -143,6 +143,9 @@ export const ownerWaitMs = 120_000
 export const lockPollMs = 2
 export const creatorWaitMs = 5_000
 export const reopenTriesMax = 200
+export const creatorPollMs = 10
+export const verifiedBytesMax = 67_108_864
+export const listReadsAtOnce = 16
 
 // Execution grants and runs (spec/execution.md)
 export const grantBytesMax = 65_536
@@ -185,6 +188,7 @@ export const ownerActiveMs = 120_000
 // Evidence (spec/evidence.md)
 export const traceBytesMax = 67_108_864
 export const viewStepsMax = 200
+export const viewCursorBytesMax = 4_096
 export const changesMax = 4_096
 export const artifactBytesMax = 1_048_576
 export const artifactsTotalBytesMax = 8_388_608
