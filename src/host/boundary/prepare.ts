@@ -1,25 +1,17 @@
-import { systemBackend } from './backend.ts'
-import type { BoundaryPolicy, ResolvedPolicy } from './policy.ts'
-import { resolvePolicy } from './policy.ts'
+import { type Backend, systemBackend } from './backend.ts'
+import { type BoundaryPolicy, type ResolvedPolicy, resolvePolicy } from './policy.ts'
+import { systemMounts } from './system-mounts.ts'
 
 /** A boundary whose paths were checked and whose backend works here. */
-export interface Boundary {
-  /** The backend's own path. */
-  readonly program: string
-  /** Sets the limits on the inside. */
-  readonly prlimit: string
+export interface Boundary extends Backend {
   readonly policy: ResolvedPolicy
-}
-
-/** Where a boundary's programs are, found and probed once per process. */
-export interface Backend {
-  readonly program: string
-  readonly prlimit: string
+  /** Arguments that show the system's own directories. */
+  readonly system: readonly string[]
 }
 
 /**
- * Checks a policy's paths, then finds the backend. Every refusal is `io`, and there is never an unwrapped command
- * instead.
+ * Checks a policy's paths, then finds the backend. Every refusal is `io` with a field `boundary.PROBLEM`, paths
+ * before the machine; there is never an unwrapped command instead.
  * @see spec/execution.md §5
  */
 export async function prepareBoundary(
@@ -27,5 +19,6 @@ export async function prepareBoundary(
   backend: () => Promise<Backend> = systemBackend,
 ): Promise<Boundary> {
   const resolved = await resolvePolicy(policy)
-  return { ...(await backend()), policy: resolved }
+  const { program, prlimit } = await backend()
+  return { program, prlimit, policy: resolved, system: systemMounts(resolved.offline) }
 }
