@@ -1,0 +1,16 @@
+import { conversationKey } from '../../src/protocol/nip44.ts'
+import { createSigner, type Signer } from '../../src/protocol/signer.ts'
+
+/** A key that tests know: a small scalar. */
+export interface TestKey {
+  readonly secret: string
+  readonly publicKey: string
+  readonly signer: Signer
+  with(peer: string): Uint8Array
+}
+
+export function testKey(scalar: number): TestKey {
+  const secret = scalar.toString(16).padStart(64, '0')
+  const signer = createSigner(secret)
+  return { secret, publicKey: signer.publicKey, signer, with: (peer) => conversationKey(secret, peer) }
+}
