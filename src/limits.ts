@@ -66,6 +66,7 @@ export const requestsInFlightMax = 1_024
 export const accessBookBytesMax = 16_777_216
 export const lastSeenSaveSeconds = 60
 export const reAskSeconds = 5
+export const strangerKeysMax = 64
 export const strangersPerSecondMax = 20
 export const strangerRefusalsPerSecondMax = 1
 export const createsPerHourMax = 60
