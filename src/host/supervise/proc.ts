@@ -50,7 +50,10 @@ export function processIds(): number[] {
 export function childrenOf(pid: number): number[] {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    return text.split(' ').filter((word) => word !== '').map(Number)
+    return text
+      .split(' ')
+      .filter((word) => word !== '')
+      .map(Number)
   } catch {
     return []
   }

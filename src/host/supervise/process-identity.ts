@@ -21,7 +21,13 @@ export type ProcessIdentity = z.infer<typeof processIdentitySchema>
 export function readIdentity(pid: number): ProcessIdentity | null {
   const stat = readStat(pid)
   if (stat === null) return null
-  return { pid, start_ticks: stat.startTicks, boot_id: bootId(), pid_namespace: namespaceOf(pid), cgroup: null }
+  return {
+    pid,
+    start_ticks: stat.startTicks,
+    boot_id: bootId(),
+    pid_namespace: namespaceOf(pid),
+    cgroup: null,
+  }
 }
 
 /** Whether exactly this process is there and not a zombie: number, start time and boot agree. */
@@ -94,5 +100,10 @@ function belongsToAnother(pid: number, identity: ProcessIdentity): boolean {
   if (parent <= 1) return false
   if (parent === identity.pid) return !isAlive(identity)
   const stat = readStat(parent)
-  return stat !== null && stat.command === 'bwrap' && !isGone(stat.state) && namespaceOf(parent) !== identity.pid_namespace
+  return (
+    stat !== null &&
+    stat.command === 'bwrap' &&
+    !isGone(stat.state) &&
+    namespaceOf(parent) !== identity.pid_namespace
+  )
 }
