@@ -57,9 +57,10 @@ export interface Disk {
   sync(path: string): Promise<void>
   /**
    * Takes the lock at `path`, creating its file if `create`, and waits at most `waitMs` (polled every 2 ms).
-   * Still held by then refuses `store_busy`. Callers of one process queue in memory first.
+   * Still held by then refuses `store_busy`. Callers of one process queue in memory first. A file it creates is
+   * durable unless `volatile` says that it need not outlive a crash.
    */
-  lock(path: string, waitMs: number, options?: { create?: boolean }): Promise<DiskLock>
+  lock(path: string, waitMs: number, options?: { create?: boolean; volatile?: boolean }): Promise<DiskLock>
   /** Calls `changed` with a name (or null for "anything") when the directory's entries change. Returns the end. */
   watch(directory: string, changed: (name: string | null) => void): () => void
 }

@@ -21,7 +21,7 @@ export const realDisk: Disk = {
   rename: renameFile,
   remove: removeFile,
   sync: syncFile,
-  lock: (path, waitMs, options) => takeLock(path, waitMs, options?.create ?? false),
+  lock: takeLock,
   watch: watchDirectory,
 }
 

@@ -6,7 +6,13 @@ import type { DiskLock } from '../seams/disk.ts'
 import { createFile } from './durable.ts'
 import { errorCode, ioRefusal, unsafePath } from './failure.ts'
 import { joinQueue } from './lock-queue.ts'
-import { fileFault, privateFlags } from './private-file.ts'
+import { createPrivate, fileFault, privateFlags } from './private-file.ts'
+
+/** How a lock file that is absent is made. */
+interface LockOptions {
+  readonly create?: boolean
+  readonly volatile?: boolean
+}
 
 /**
  * Takes an exclusive kernel lock (an open file description lock) on a stable private file.
@@ -15,19 +21,19 @@ import { fileFault, privateFlags } from './private-file.ts'
  * holder dies. The few calls on the way are synchronous: each takes microseconds, and a lock is often the whole
  * critical path.
  * @param waitMs how long to wait for the holder, in milliseconds; 0 only tries
- * @param create make the file, durably, when it is absent
+ * @param options `create`: make the file when it is absent, durably unless `volatile`
  * @throws `store_busy` when it is still held then; `unsafe_path` when the file is not private or was replaced;
  * `io` when it is absent and not to be created
  * @see spec/store.md §8
  */
-export async function takeLock(path: string, waitMs: number, create: boolean): Promise<DiskLock> {
+export async function takeLock(path: string, waitMs: number, options: LockOptions = {}): Promise<DiskLock> {
   const tryLock = await lockBinding()
   const deadline = performance.now() + waitMs
   const leave = await joinQueue(path, waitMs)
   if (leave === null) throw busy(path)
   let fd: number | null = null
   try {
-    fd = await openLockFile(path, create)
+    fd = await openLockFile(path, options)
     while (!tryLock(fd)) {
       if (performance.now() >= deadline) throw busy(path)
       await pause(systemClock, lockPollMs)
@@ -59,7 +65,10 @@ function busy(path: string): Refusal {
   return new Refusal('store_busy', `${path} is held by another process`)
 }
 
-async function openLockFile(path: string, create: boolean): Promise<number> {
+async function openLockFile(
+  path: string,
+  { create = false, volatile = false }: LockOptions,
+): Promise<number> {
   for (;;) {
     try {
       const fd = openSync(path, constants.O_RDWR | privateFlags)
@@ -73,8 +82,14 @@ async function openLockFile(path: string, create: boolean): Promise<number> {
       if (code === 'EISDIR' || code === 'ENXIO') throw unsafePath(path, 'is not a regular file')
       if (code !== 'ENOENT' || !create) throw ioRefusal('open', path, error)
     }
-    await createFile(path, new Uint8Array(0))
+    if (volatile) await createUnsynced(path)
+    else await createFile(path, new Uint8Array(0))
   }
+}
+
+async function createUnsynced(path: string): Promise<void> {
+  const handle = await createPrivate(path, constants.O_RDWR)
+  await handle?.close()
 }
 
 function isStillThere(fd: number, path: string): boolean {

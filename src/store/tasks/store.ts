@@ -1,6 +1,15 @@
-import type { DiskLock } from '../../seams/disk.ts'
+import { storeWaitMs } from '../../limits.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { isIdentifier } from '../../protocol/text.ts'
+import type { Clock } from '../../seams/clock.ts'
+import type { Disk, DiskLock } from '../../seams/disk.ts'
+import { applyBytes, receiptForBytes } from './apply.ts'
 import type { TaskCommand } from './command.ts'
+import { storeHandle } from './handle.ts'
 import type { HostEvent } from './host-event.ts'
+import { openStore, openStoreForReading } from './open.ts'
+import { readAllTasks, readTask } from './read.ts'
+import { recordEvent } from './record.ts'
 import type { Receipt, Task } from './task.ts'
 
 /**
@@ -39,4 +48,53 @@ export interface TaskStore {
   /** Where the lock of the task's execution owner lies. Made (durably) by whoever takes it first. */
   ownerLockPath(taskId: string): string
   close(): Promise<void>
+}
+
+/** How to open a store. */
+export interface TaskStoreOptions {
+  /** How long to wait for a lock, in milliseconds: 5 s unless said otherwise. */
+  readonly waitMs?: number
+  /** Read an existing store without making, moving or locking anything; whatever would write refuses `io`. */
+  readonly readOnly?: boolean
+}
+
+/**
+ * Opens the task store in `dir`, an absolute path, making it when nothing is there.
+ * @throws as `openStore` and `openStoreForReading` say
+ * @see spec/store.md §9
+ */
+export async function openTaskStore(
+  disk: Disk,
+  clock: Clock,
+  dir: string,
+  { waitMs = storeWaitMs, readOnly = false }: TaskStoreOptions = {},
+): Promise<TaskStore> {
+  const store = readOnly ? await openStoreForReading(disk, dir) : await openStore(disk, clock, dir, waitMs)
+  const handle = storeHandle(disk, store, waitMs, readOnly)
+  const { layout } = store
+  return {
+    dir: layout.dir,
+    apply: (bytes) => applyBytes(handle, bytes),
+    record: (taskId, event, epoch, owner, hold) => recordEvent(handle, { taskId, event, epoch, owner, hold }),
+    async show(taskId) {
+      const verified = await readTask(handle, taskId)
+      if (verified === null) throw new Refusal('not_found', 'no such task')
+      return verified.task
+    },
+    async list() {
+      await handle.check()
+      return readAllTasks(handle)
+    },
+    receiptFor: (bytes) => receiptForBytes(handle, bytes),
+    submitRequest: async (taskId) => (await readTask(handle, taskId))?.submit ?? null,
+    async lockTask(taskId) {
+      if ((await readTask(handle, taskId)) === null) throw new Refusal('not_found', 'no such task')
+      return handle.lock(layout.taskLock(taskId))
+    },
+    ownerLockPath(taskId) {
+      if (!isIdentifier(taskId)) throw new Refusal('not_found', 'no such task')
+      return layout.ownerLock(taskId)
+    },
+    close: async () => handle.close(),
+  }
 }

@@ -1,0 +1,138 @@
+import { identitiesBytesMax, identitiesMax, tasksMax } from '../../limits.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { isIdentifier } from '../../protocol/text.ts'
+import type { Disk, FileIdentity } from '../../seams/disk.ts'
+import { isSameIdentity } from './same-identity.ts'
+
+/** One accepted command id: what makes it impossible to use it again, even in another task. */
+export interface Identity {
+  readonly command_id: string
+  readonly task_id: string
+  readonly submit: boolean
+}
+
+/** The log of accepted command ids. @see spec/store.md §6, §10 */
+export interface Identities {
+  /** The task that a command id belongs to; undefined when it is free. Needs no lock. */
+  ownerOf(commandId: string): Promise<string | undefined>
+  /**
+   * Reserves a command id, durably. The caller holds `tasks.lock`. An id that this task has already is fine: an
+   * earlier attempt crashed before its task file was written.
+   * @throws `command_conflict` when another task has it; `limit_exceeded` when ids or tasks are used up
+   */
+  reserve(identity: Identity): Promise<void>
+}
+
+interface Contents {
+  readonly owners: Map<string, string>
+  readonly submitted: Set<string>
+  /** Length up to the last complete line; a crash may have left half a line after it. */
+  completeBytes: number
+}
+
+/**
+ * The identities in the log at `path`, read again whenever the file is not the one last seen.
+ * @param write runs what changes the log, and hears of its failure
+ */
+export function openIdentities(
+  disk: Disk,
+  path: string,
+  write: <T>(work: () => Promise<T>) => Promise<T>,
+): Identities {
+  let seen: { identity: FileIdentity; contents: Contents } | null = null
+
+  async function current(): Promise<Contents> {
+    const identity = await disk.identity(path)
+    if (identity !== null && seen !== null && isSameIdentity(identity, seen.identity)) return seen.contents
+    const bytes = await disk.read(path, identitiesBytesMax)
+    if (identity === null || bytes === null) throw new Refusal('corrupt_store', 'identities.log is missing')
+    const contents = parseIdentities(bytes)
+    const after = await disk.identity(path)
+    seen = after !== null && isSameIdentity(identity, after) ? { identity, contents } : null
+    return contents
+  }
+
+  async function append(contents: Contents, identity: Identity): Promise<void> {
+    const line = identityLine(identity)
+    if (contents.completeBytes + line.length > identitiesBytesMax) {
+      throw new Refusal('limit_exceeded', 'the log of command ids is full')
+    }
+    seen = null
+    await write(() => appendLine(disk, path, contents.completeBytes, line))
+    note(contents, identity)
+    contents.completeBytes += line.length
+    const after = await disk.identity(path)
+    if (after?.size === BigInt(contents.completeBytes)) seen = { identity: after, contents }
+  }
+
+  return {
+    async ownerOf(commandId) {
+      return (await current()).owners.get(commandId)
+    },
+    async reserve(identity) {
+      const contents = await current()
+      if (isReserved(contents, identity)) return
+      await append(contents, identity)
+    },
+  }
+}
+
+/** The line of an accepted command, newline included. */
+export function identityLine({ command_id, task_id, submit }: Identity): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify({ command_id, task_id, submit })}\n`)
+}
+
+/** Whether this task has the id already. Refuses whatever keeps it from being reserved. */
+function isReserved({ owners, submitted }: Contents, { command_id, task_id, submit }: Identity): boolean {
+  const owner = owners.get(command_id)
+  if (owner === task_id) return true
+  if (owner !== undefined) throw new Refusal('command_conflict', 'the command id belongs to another task')
+  if (owners.size >= identitiesMax) {
+    throw new Refusal('limit_exceeded', `the store has accepted its ${identitiesMax} commands`)
+  }
+  if (submit && submitted.size >= tasksMax) {
+    throw new Refusal('limit_exceeded', `the store has its ${tasksMax} tasks`)
+  }
+  return false
+}
+
+async function appendLine(disk: Disk, path: string, completeBytes: number, line: Uint8Array): Promise<void> {
+  const file = await disk.openAppend(path)
+  try {
+    if ((await file.size()) > completeBytes) await file.truncate(completeBytes)
+    await file.append(line)
+  } finally {
+    await file.close()
+  }
+}
+
+/** A line is exactly what `identityLine` writes; anything else, if it is complete, was not written by a store. */
+const linePattern =
+  /^\{"command_id":"([A-Za-z0-9._-]+)","task_id":"([A-Za-z0-9._-]+)","submit":(true|false)\}$/
+
+function parseIdentities(bytes: Uint8Array): Contents {
+  const completeBytes = bytes.lastIndexOf(0x0a) + 1
+  const contents: Contents = { owners: new Map(), submitted: new Set(), completeBytes }
+  if (completeBytes === 0) return contents
+  const text = new TextDecoder().decode(bytes.subarray(0, completeBytes - 1))
+  for (const line of text.split('\n')) {
+    const identity = parseLine(line)
+    if (identity === null || contents.owners.has(identity.command_id)) {
+      throw new Refusal('corrupt_store', 'identities.log has a line that no store wrote')
+    }
+    note(contents, identity)
+  }
+  return contents
+}
+
+function parseLine(line: string): Identity | null {
+  const [, command_id, task_id, submit] = linePattern.exec(line) ?? []
+  if (command_id === undefined || task_id === undefined) return null
+  if (!isIdentifier(command_id) || !isIdentifier(task_id)) return null
+  return { command_id, task_id, submit: submit === 'true' }
+}
+
+function note({ owners, submitted }: Contents, { command_id, task_id, submit }: Identity): void {
+  owners.set(command_id, task_id)
+  if (submit) submitted.add(task_id)
+}
