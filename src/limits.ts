@@ -62,6 +62,7 @@ export const keptRepliesCompactBytes = 4_194_304
 export const keptRepliesWaitingBytesMax = 1_048_576
 export const answerBytesMax = 31_744
 export const stepTextBytesMax = 4_096
+export const recentlyMax = 4_096
 export const requestsInFlightMax = 1_024
 export const accessBookBytesMax = 16_777_216
 export const lastSeenSaveSeconds = 60
