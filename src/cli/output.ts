@@ -22,8 +22,9 @@ export function refusalText(error: unknown, json: boolean): string {
   return `drawbridge: ${printable(message)} (${code})\n${next}`
 }
 
-/** Exit 69 says that the service is not running, 1 is any other refusal. */
+/** Exit 69 says that the service is not running, 130 that a person interrupted, 1 is any other refusal. */
 export function exitCodeOf(error: unknown): number {
+  if (isRefusal(error, 'interrupted')) return 130
   return isRefusal(error, 'not_running') ? 69 : 1
 }
 

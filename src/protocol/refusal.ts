@@ -47,6 +47,7 @@ export const cliCodes = [
   'already_running',
   'root_refused',
   'timeout',
+  'interrupted',
 ] as const
 export type CliCode = (typeof cliCodes)[number]
 

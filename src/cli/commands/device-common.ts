@@ -1,0 +1,8 @@
+/** The options that every device command takes. */
+export const state = ['--state <dir>', "the device's own directory (default HOME/device)"] as const
+export const loopback = ['--loopback-test', 'also allows relays at ws:// loopback addresses'] as const
+
+/** The actions of the device, loaded when one is needed. */
+export function deviceActions(): Promise<typeof import('../device/actions.ts')> {
+  return import('../device/actions.ts')
+}

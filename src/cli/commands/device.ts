@@ -1,0 +1,111 @@
+import type { Command } from '@commander-js/extra-typings'
+import { declare, group, type Parent } from '../declare.ts'
+import { answer } from '../door.ts'
+import { anyText, word } from '../options.ts'
+import { deviceActions, loopback, state } from './device-common.ts'
+import { addDeviceQueue } from './device-queue.ts'
+
+/** `drawbridge device …`: a device on the command line, over the relay. @see spec/cli.md */
+export function addDevice(program: Parent): void {
+  const device = group(program, 'device', 'a device on the command line, over the relay')
+  addIdentity(device)
+  addLooking(device)
+  addCreate(device)
+  addSends(device)
+  addDeviceQueue(device)
+}
+
+function addIdentity(device: Command): void {
+  declare(device, 'redeem', 'redeems an invitation for a grant', 'drawbridge device redeem code.txt')
+    .argument('<code>', 'a file, - for standard input, or the invitation itself')
+    .option(...state, word)
+    .option(...loopback)
+    .action(async (code, options, command) => {
+      await answer(command, async (door) => (await deviceActions()).redeem(door, code, options))
+    })
+  declare(device, 'whoami', 'what this device is and may do', 'drawbridge device whoami')
+    .option(...state, word)
+    .option(...loopback)
+    .action(async (options, command) => {
+      await answer(command, async (door) => (await deviceActions()).whoami(door, options))
+    })
+  declare(
+    device,
+    'outbox',
+    'what was sent and how it stands; sends again what is still unknown',
+    'drawbridge device outbox',
+  )
+    .option(...state, word)
+    .option(...loopback)
+    .action(async (options, command) => {
+      await answer(command, async (door) => (await deviceActions()).outbox(door, options))
+    })
+}
+
+function addLooking(device: Command): void {
+  declare(device, 'tasks', 'the tasks of a workspace, or of all', 'drawbridge device tasks --workspace notes')
+    .option('--workspace <label>', 'only this workspace', word)
+    .option(...state, word)
+    .option(...loopback)
+    .action(async (options, command) => {
+      await answer(command, async (door) => (await deviceActions()).tasks(door, options))
+    })
+  declare(device, 'read', 'the transcript of a task', 'drawbridge device read TASK --follow')
+    .argument('<task>')
+    .option('--follow', 'goes on until the turn ends')
+    .option(...state, word)
+    .option(...loopback)
+    .action(async (task, options, command) => {
+      await answer(command, async (door) => (await deviceActions()).read(door, task, options))
+    })
+}
+
+function addCreate(device: Command): void {
+  declare(
+    device,
+    'create',
+    'asks for a new task',
+    "drawbridge device create --workspace notes --title Sort --prompt 'Sort the list.'",
+  )
+    .requiredOption('--workspace <label>', 'the workspace', word)
+    .requiredOption('--title <text>', 'one line, at most 200 bytes', anyText)
+    .requiredOption('--prompt <text>', 'what to do, or - for standard input', anyText)
+    .option(...state, word)
+    .option(...loopback)
+    .action(async (options, command) => {
+      await answer(command, async (door) => (await deviceActions()).create(door, options))
+    })
+}
+
+function addSends(device: Command): void {
+  const kinds = [
+    ['send', 'starts the next turn of an ended task', 'And now the other list.'],
+    ['queue', 'waits its turn behind what runs', 'Then count the lines.'],
+    ['interrupt', 'stops what runs', 'enough'],
+    ['answer', 'answers what the last turn asked', 'Yes, the blue one.'],
+  ] as const
+  for (const [kind, what, example] of kinds) {
+    declare(device, kind, `a message: ${what}`, `drawbridge device ${kind} TASK '${example}'`)
+      .argument('<task>')
+      .argument('<text>', 'the message, or - for standard input')
+      .option(...state, word)
+      .option(...loopback)
+      .action(async (task, text, options, command) => {
+        await answer(command, async (door) => (await deviceActions()).send(door, kind, task, text, options))
+      })
+  }
+  declare(
+    device,
+    'steer',
+    'a message: changes the course of what runs',
+    "drawbridge device steer TASK 'Keep the dates.' --emulate",
+  )
+    .argument('<task>')
+    .argument('<text>', 'the message, or - for standard input')
+    .option('--emulate', 'where the engine cannot be steered: stop it, then go on with this message')
+    .option(...state, word)
+    .option(...loopback)
+    .action(async (task, text, options, command) => {
+      await answer(command, async (door) => (await deviceActions()).send(door, 'steer', task, text, options))
+    })
+}

@@ -1,0 +1,31 @@
+import { nowSeconds } from '../../seams/clock.ts'
+import { openArchive } from '../../store/archive.ts'
+import { realDisk } from '../../store/disk.ts'
+import { storeDirectory, withStore } from '../deps.ts'
+import type { Door } from '../door.ts'
+import type { Answer } from '../output.ts'
+
+/** Hides a finished or cancelled task from devices. Nothing is deleted. @see spec/turns.md §6 */
+export async function archive(
+  door: Door,
+  id: string,
+  options: { reason: string; store?: string | undefined },
+): Promise<Answer> {
+  const archived = await withStore(door, options.store, async (store) => {
+    const book = openArchive(realDisk, storeDirectory(door, options.store))
+    return book.archive(await store.show(id), options.reason, { kind: 'owner' }, nowSeconds(door.clock))
+  })
+  const json = { task: id, archived }
+  return { json, text: `${JSON.stringify(json)}\n` }
+}
+
+/** Shows an archived task again. */
+export async function restore(
+  door: Door,
+  id: string,
+  options: { store?: string | undefined },
+): Promise<Answer> {
+  const restored = await openArchive(realDisk, storeDirectory(door, options.store)).restore(id)
+  const json = { task: id, restored }
+  return { json, text: `${JSON.stringify(json)}\n` }
+}
