@@ -4,12 +4,7 @@ import type { TaskStore } from '../store/tasks/store.ts'
 import type { Task } from '../store/tasks/task.ts'
 import type { SteeringRow } from './steering.ts'
 import type { Launcher } from './supervise/launch-owner.ts'
-
-/** A directory that tasks may work in, by the label that devices know. */
-export interface Workspace {
-  readonly label: string
-  readonly path: string
-}
+import type { Workspace } from './workspace.ts'
 
 /** Where the host core says what a person may want to know; never a prompt, a title or command text. */
 export interface HostLog {

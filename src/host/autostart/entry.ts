@@ -68,3 +68,16 @@ export function readEntry(line: string): AutostartEntry | null {
     return null
   }
 }
+
+/** Refusals that say "not now": they never count as a launch that failed. @see spec/execution.md §13 */
+const postponingCodes: readonly string[] = ['workspace_busy', 'revision_mismatch', 'store_busy', 'disk_full']
+
+/** The detail of an `unadmitted` entry: the code first, then words for a person. Pure. */
+export function unadmittedDetail(code: string, words: string): string {
+  return `${code}: ${words}`
+}
+
+/** Whether an `unadmitted` entry only says that the turn must be tried later. Pure. */
+export function isPostponed(entry: Pick<AutostartEntry, 'detail'>): boolean {
+  return postponingCodes.includes(entry.detail?.split(':')[0] ?? '')
+}

@@ -1,14 +1,12 @@
-import type { AutostartEntry, TurnKey } from './entry.ts'
+import { type AutostartEntry, isPostponed, type TurnKey } from './entry.ts'
 
 /** A turn that waits to be started. */
 export interface WaitingTurn extends TurnKey {
-  readonly workspace: string | null
-  readonly device: string | null
-  /** Launches that came to nothing so far. */
+  /** Launches so far, without those that only have to be tried later. */
   readonly launches: number
 }
 
-/** A turn whose owner was launched and whose end is not recorded. */
+/** A turn whose owner was launched and whose end is not noted. */
 export interface StartedTurn extends WaitingTurn {
   /** Unix milliseconds of the launch. */
   readonly at: number
@@ -19,13 +17,14 @@ export interface StartedTurn extends WaitingTurn {
 export interface AutostartState {
   readonly waiting: readonly WaitingTurn[]
   readonly started: readonly StartedTurn[]
+  /** Whether a turn ever became eligible. */
+  knows(turn: TurnKey): boolean
 }
 
-type Standing = 'waiting' | 'started' | 'decided'
-
 interface Known {
-  turn: WaitingTurn
-  standing: Standing
+  readonly turn: TurnKey
+  standing: 'waiting' | 'started' | 'decided'
+  launches: number
   at: number
   ownerProcess: number | null
 }
@@ -39,31 +38,28 @@ export function foldJournal(entries: Iterable<AutostartEntry>): AutostartState {
   const turns = new Map<string, Known>()
   for (const entry of entries) {
     if (entry.task === undefined) continue
-    const start = entry.turn ?? 1
-    const key = `${entry.task}:${start}`
-    const known = turns.get(key)
-    if (entry.event === 'eligible') {
-      if (known === undefined) turns.set(key, eligible(entry, { task: entry.task, start }))
-      continue
-    }
+    const turn = { task: entry.task, start: entry.turn ?? 1 }
+    const known = turns.get(nameOf(turn))
     if (known !== undefined) advance(known, entry)
+    else if (entry.event === 'eligible') {
+      turns.set(nameOf(turn), { turn, standing: 'waiting', launches: 0, at: entry.at, ownerProcess: null })
+    }
   }
-  const all = Array.from(turns.values())
+  const standing = (word: Known['standing']) => [...turns.values()].filter((known) => known.standing === word)
   return {
-    waiting: all.filter(({ standing }) => standing === 'waiting').map(({ turn }) => turn),
-    started: all
-      .filter(({ standing }) => standing === 'started')
-      .map(({ turn, at, ownerProcess }) => ({ ...turn, at, ownerProcess })),
+    waiting: standing('waiting').map(({ turn, launches }) => ({ ...turn, launches })),
+    started: standing('started').map(({ turn, launches, at, ownerProcess }) => ({
+      ...turn,
+      launches,
+      at,
+      ownerProcess,
+    })),
+    knows: (turn) => turns.has(nameOf(turn)),
   }
 }
 
-function eligible(entry: AutostartEntry, key: TurnKey): Known {
-  return {
-    turn: { ...key, workspace: entry.workspace ?? null, device: entry.device ?? null, launches: 0 },
-    standing: 'waiting',
-    at: entry.at,
-    ownerProcess: null,
-  }
+function nameOf({ task, start }: TurnKey): string {
+  return `${task}:${start}`
 }
 
 function advance(known: Known, entry: AutostartEntry): void {
@@ -72,7 +68,10 @@ function advance(known: Known, entry: AutostartEntry): void {
       known.standing = 'started'
       known.at = entry.at
       known.ownerProcess = entry.owner_process ?? null
-      known.turn = { ...known.turn, launches: known.turn.launches + 1 }
+      known.launches += 1
+      return
+    case 'unadmitted':
+      if (isPostponed(entry)) known.launches -= 1
       return
     case 'skipped':
     case 'refused':

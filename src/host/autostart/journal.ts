@@ -25,8 +25,11 @@ export function journalPath(home: string): string {
  */
 export function openAutostartJournal(disk: Disk, clock: Clock, home: string): AutostartJournal {
   const path = journalPath(home)
-  let seen: { identity: FileIdentity | null; entries: readonly AutostartEntry[]; state: AutostartState } | null =
-    null
+  let seen: {
+    identity: FileIdentity | null
+    entries: readonly AutostartEntry[]
+    state: AutostartState
+  } | null = null
   const read = async () => {
     const identity = await disk.identity(path)
     if (seen !== null && sameFile(seen.identity, identity)) return seen

@@ -59,7 +59,9 @@ export async function readPolicy(disk: Disk, home: string): Promise<AutostartPol
   try {
     const bytes = await disk.read(policyPath(home), settingsBytesMax)
     if (bytes === null) return null
-    const parsed = autostartPolicySchema.safeParse(parseStrictJson(bytes, { bytesMax: settingsBytesMax }).value)
+    const parsed = autostartPolicySchema.safeParse(
+      parseStrictJson(bytes, { bytesMax: settingsBytesMax }).value,
+    )
     return parsed.success ? parsed.data : null
   } catch (error) {
     if (error instanceof Refusal) return null
