@@ -1,0 +1,184 @@
+import type { SteeringRow } from '../host/steering.ts'
+import { commandSweepMs } from '../limits.ts'
+import type { QueueEdit } from '../protocol/operations/commands.ts'
+import type { QueueView } from '../protocol/outcomes.ts'
+import { isRefusal } from '../protocol/refusal.ts'
+import type { Clock, Timer } from '../seams/clock.ts'
+import type { Disk } from '../seams/disk.ts'
+import type { TaskStore } from '../store/tasks/store.ts'
+import type { Task } from '../store/tasks/task.ts'
+import { type EvaluateDeps, evaluateTask } from './evaluate.ts'
+import { createJournal } from './journal.ts'
+import { type CommandRequest, type Entry, type EntryState, entryKey, type Sender } from './journal-entry.ts'
+import type { CommandLog } from './log.ts'
+import { createQueueEditor } from './queue-edit.ts'
+import { createRecorder } from './record.ts'
+import { singleFlight } from './single-flight.ts'
+import { createWaiters } from './waiters.ts'
+
+/** What the device commands of one task store need from around them. */
+export interface DeviceCommandsDeps {
+  readonly disk: Disk
+  readonly clock: Clock
+  /** The task store's directory. */
+  readonly dir: string
+  readonly tasks: TaskStore
+  readonly log: CommandLog
+  steeringOf(task: Task): SteeringRow
+  /** Whether a sender still holds `operate`, under the recorded grant or a renewal of it. */
+  standing(sender: Sender): boolean
+  archived(taskId: string): Promise<boolean>
+  /** Ends a run of this task whose process is gone. */
+  settle(taskId: string): Promise<void>
+  /** Told of every turn that a command continued. */
+  continued(taskId: string): void
+}
+
+/** The commands that devices sent, and what becomes of them. @see spec/commands.md */
+export interface DeviceCommands {
+  /** Records a command and carries it out as far as it goes now. @see record.ts for what it refuses */
+  record(sender: Sender, request: CommandRequest): Promise<EntryState>
+  /** Looks at or edits a task's queue. @see queue-edit.ts for what it refuses */
+  edit(sender: Sender, taskId: string, edit: QueueEdit): Promise<QueueView>
+  /** To be called when anything about a task may have changed. Never refuses: what stays undecided is tried again. */
+  evaluate(taskId: string): Promise<void>
+  /** The same for every task with undecided commands: at the start of the service, and after a revocation. */
+  evaluateAll(): Promise<void>
+  /** The journal, in its order. Refuses `unavailable`. */
+  entries(taskId?: string): readonly Entry[]
+  /** Finishes what is under way and writes what is only marked. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the device commands of a task store. A journal that is missing or malformed does not keep it from opening:
+ * it then refuses every command as `unavailable`, until the file is put right.
+ *
+ * From then on a lapsed lease evaluates its task at once, and every 5 s a sweep evaluates all of them, as a net.
+ */
+export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<DeviceCommands> {
+  const journal = createJournal(deps)
+  const waiters = createWaiters()
+  const endedIt = new Set<string>()
+  const lapses = new Map<string, Timer>()
+  let sweep: Timer | null = null
+  let closed = false
+
+  const evaluation: EvaluateDeps = { ...deps, journal }
+  const lanes = singleFlight(async (taskId) => {
+    try {
+      await journal.ready()
+      const settled = await evaluateTask(evaluation, taskId, {
+        isNew: (entry) => waiters.waiting(entry) !== null,
+        endedIt: (entry) => endedIt.has(keyOf(entry)),
+        progress: () => answer(taskId, isSettled),
+      })
+      // In doubt: those who wait are told where their commands are, and they are finished later.
+      if (!settled) {
+        await journal.commit()
+        answer(taskId, () => true)
+      }
+    } catch (error) {
+      for (const entry of waiters.ofTask(taskId)) {
+        endedIt.delete(keyOf(entry))
+        waiters.reject(entry, error)
+      }
+      throw error
+    }
+  })
+
+  const answer = (taskId: string, isReady: (entry: Entry) => boolean): void => {
+    for (const waited of waiters.ofTask(taskId)) {
+      const entry = journal.find(waited.sender.device, waited.request.command)
+      if (entry === null || !isReady(entry) || !journal.isDurable(entry)) continue
+      endedIt.delete(keyOf(entry))
+      waiters.resolve(entry, entry.state)
+    }
+  }
+
+  const evaluate = async (taskId: string): Promise<void> => {
+    if (closed) return
+    try {
+      await journal.ready()
+      if (journal.undecided(taskId).length > 0) await lanes.ask(taskId)
+    } catch (error) {
+      const code = isRefusal(error) ? error.code : 'unexpected'
+      deps.log.warn('the commands of a task could not be evaluated', { task: taskId, code })
+    }
+  }
+
+  const evaluateAll = async (): Promise<void> => {
+    if (closed) return
+    try {
+      await journal.ready()
+    } catch {
+      // The journal has said so itself.
+      return
+    }
+    for (const lease of journal.leases()) awaitLapse(lease.task)
+    await Promise.all(journal.undecidedTasks().map(evaluate))
+  }
+
+  const awaitLapse = (taskId: string): void => {
+    lapses.get(taskId)?.cancel()
+    lapses.delete(taskId)
+    const lease = journal.lease(taskId)
+    if (lease === null || closed) return
+    const ms = Math.max(0, lease.expires_at * 1_000 - deps.clock.nowMs())
+    const timer = deps.clock.after(ms, () => {
+      lapses.delete(taskId)
+      void evaluate(taskId)
+    })
+    lapses.set(taskId, timer)
+  }
+
+  const sweepLater = (): void => {
+    sweep = deps.clock.after(commandSweepMs, () => {
+      void evaluateAll().finally(() => {
+        if (!closed) sweepLater()
+      })
+    })
+  }
+
+  const record = createRecorder({
+    ...deps,
+    journal,
+    evaluating: (entry) => waiters.waiting(entry),
+    evaluated(entry, ended) {
+      if (ended) endedIt.add(keyOf(entry))
+      const state = waiters.wait(entry)
+      // Its failure reaches those who wait by itself.
+      lanes.ask(entry.request.task).catch(() => undefined)
+      return state
+    },
+  })
+  const edit = createQueueEditor({ ...deps, journal, evaluate, leased: awaitLapse })
+
+  await journal.ready().catch(() => undefined)
+  sweepLater()
+
+  return {
+    record,
+    edit,
+    evaluate,
+    evaluateAll,
+    entries: (taskId) =>
+      journal.entries().filter((entry) => taskId === undefined || entry.request.task === taskId),
+    async close() {
+      if (closed) return
+      closed = true
+      sweep?.cancel()
+      for (const timer of lapses.values()) timer.cancel()
+      await lanes.idle()
+      await journal.close()
+    },
+  }
+}
+
+function isSettled({ state }: Entry): boolean {
+  return state.state === 'held' || state.state === 'done'
+}
+
+function keyOf(entry: Entry): string {
+  return entryKey(entry.sender.device, entry.request.command)
+}
