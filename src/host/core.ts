@@ -1,8 +1,12 @@
-import type { Clock } from '../seams/clock.ts'
+import { autostartSweepMs } from '../limits.ts'
+import { Refusal } from '../protocol/refusal.ts'
+import type { Clock, Timer } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { TaskStore } from '../store/tasks/store.ts'
 import type { Task } from '../store/tasks/task.ts'
-import type { SteeringRow } from './steering.ts'
+import { openPlanner, type Planner } from './autostart/planner.ts'
+import { settle, settleAll } from './settle.ts'
+import { type SteeringRow, steeringRow } from './steering.ts'
 import type { Launcher } from './supervise/launch-owner.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -46,4 +50,99 @@ export interface HostCore {
   noteOf(taskId: string): string | null
   /** Stops the sweep and waits for what is under way. Owners live on. */
   close(): Promise<void>
+}
+
+/**
+ * Opens the host core. It sweeps by itself every 10 s; the caller runs the first sweep when it is ready to hear of
+ * ended turns.
+ */
+export function openHostCore(deps: HostCoreDeps): HostCore {
+  const line = queueOfOne()
+  const say = (error: unknown) =>
+    deps.log.warn(factsOf(error), 'the host core could not finish; the sweep tries again')
+  const inTurn = (work: () => Promise<void>): Promise<void> => line.run(work).catch(say)
+
+  const planner: Planner = openPlanner(deps, {
+    ownerEnded: (taskId) => {
+      void inTurn(async () => {
+        await noteSettled(await settle(deps, taskId).catch(() => null))
+        deps.ended(taskId)
+        await planner.drain()
+      })
+    },
+  })
+  const noteSettled = async (task: Task | null) => {
+    if (task !== null) await planner.settled(task)
+  }
+  const sweep = () =>
+    inTurn(async () => {
+      const ended = await settleAll(deps)
+      for (const task of ended) {
+        await noteSettled(task)
+        deps.ended(task.task_id)
+      }
+      await planner.drain()
+    })
+  const timer = every(deps.clock, autostartSweepMs, sweep)
+
+  return {
+    plan: (taskId, device) =>
+      inTurn(async () => {
+        await planner.consider(taskId, device)
+        await planner.drain()
+      }),
+    sweep,
+    settle: (taskId) => settle(deps, taskId),
+    settleAll: () => settleAll(deps),
+    steeringOf: (task) => steeringRow(task.intent.configuration.adapter),
+    noteOf: planner.noteOf,
+    async close() {
+      timer.cancel()
+      await line.close()
+    },
+  }
+}
+
+/** Runs work one piece after another; nothing new once it is closed. */
+function queueOfOne(): { run(work: () => Promise<void>): Promise<void>; close(): Promise<void> } {
+  let last: Promise<void> = Promise.resolve()
+  let closed = false
+  return {
+    run(work) {
+      const next = last.then(async () => {
+        if (!closed) await work()
+      })
+      last = next.catch(() => {})
+      return next
+    },
+    async close() {
+      closed = true
+      await last
+    },
+  }
+}
+
+/** Runs `work` again and again, the pause counted from its end. */
+function every(clock: Clock, ms: number, work: () => Promise<void>): Timer {
+  let stopped = false
+  let timer: Timer | null = null
+  const arm = () => {
+    if (stopped) return
+    timer = clock.after(ms, () => void work().then(arm))
+  }
+  arm()
+  return {
+    cancel() {
+      stopped = true
+      timer?.cancel()
+    },
+  }
+}
+
+/** A refusal's words are for people; of anything else only where it came from is said. */
+function factsOf(error: unknown): object {
+  if (error instanceof Refusal) return { code: error.code, why: error.message }
+  const frames =
+    error instanceof Error ? (error.stack ?? '').split('\n').filter((text) => /^\s+at /.test(text)) : []
+  return { error: error instanceof Error ? error.name : typeof error, at: frames.slice(0, 4) }
 }

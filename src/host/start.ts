@@ -42,7 +42,11 @@ export async function startTask(
   const diagnostic = `${name}.jsonl`
   await createNew(deps.disk, saved, grantBytes)
   await createNew(deps.disk, diagnostic, new Uint8Array(0))
-  const owner = await deps.launcher.launch({ storeDir: deps.tasks.dir, grantPath: saved, diagnosticPath: diagnostic })
+  const owner = await deps.launcher.launch({
+    storeDir: deps.tasks.dir,
+    grantPath: saved,
+    diagnosticPath: diagnostic,
+  })
   return {
     owner,
     launch: {

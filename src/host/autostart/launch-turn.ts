@@ -27,7 +27,7 @@ export async function launchTurn(
   try {
     await deps.disk.makeDirectory(`${deps.home}/host/autostart`)
     await deps.disk.replace(standingGrantPath(deps.home, task.task_id, task.revision), bytes)
-    const { owner } = await startTask(deps, bytes)
+    const { owner } = await startTask({ ...deps, pid: process.pid }, bytes)
     return { is: 'launched', owner, grantDigest: sha256Digest(bytes) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

@@ -3,6 +3,7 @@ import { isRefusal } from '../../protocol/refusal.ts'
 import { turnStart } from '../../store/tasks/derived.ts'
 import type { Task } from '../../store/tasks/task.ts'
 import type { HostCoreDeps } from '../core.ts'
+import { isAlive, readIdentity } from '../supervise/process-identity.ts'
 import { coveringLabel, isEngineOf, programFault, reasonToSkip, reservingTask } from './eligibility.ts'
 import { entryTurn } from './entry.ts'
 import type { StartedTurn, WaitingTurn } from './fold.ts'
@@ -154,7 +155,7 @@ async function launch(
   if (launched.is !== 'launched') return false
   const { owner, grantDigest } = launched
   living.add(owner.pid)
-  void owner.ended.then(() => {
+  void owner.exited.then(() => {
     living.delete(owner.pid)
     events.ownerEnded(turn.task)
   })
@@ -168,8 +169,11 @@ async function launch(
 }
 
 /** An owner of ours is known by its exit; one of an earlier service only by its number. */
-function isOwnerAlive({ deps, living }: Planning, { ownerProcess }: StartedTurn): boolean {
-  return ownerProcess !== null && (living.has(ownerProcess) || deps.launcher.isAlive(ownerProcess))
+function isOwnerAlive({ living }: Planning, { ownerProcess }: StartedTurn): boolean {
+  if (ownerProcess === null) return false
+  if (living.has(ownerProcess)) return true
+  const there = readIdentity(ownerProcess)
+  return there !== null && isAlive(there)
 }
 
 async function noteSettled({ journal }: Planning, task: Task): Promise<void> {

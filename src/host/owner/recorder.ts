@@ -2,8 +2,7 @@ import { diskRetryForMs, diskRetryMs, ownerWaitMs } from '../../limits.ts'
 import { type Clock, pause } from '../../seams/clock.ts'
 import type { Disk, DiskLock } from '../../seams/disk.ts'
 import type { HostEvent } from '../../store/tasks/host-event.ts'
-import { openTaskStore } from '../../store/tasks/open.ts'
-import type { TaskStore } from '../../store/tasks/store.ts'
+import { openTaskStore, type TaskStore } from '../../store/tasks/store.ts'
 import type { Task } from '../../store/tasks/task.ts'
 
 /** An owner's hold on the store: it records, and survives a full disk. */
