@@ -1,8 +1,8 @@
-import { constants } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
+import { closeSync, constants, fstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Refusal } from '../protocol/refusal.ts'
 import type { AppendFile } from '../seams/disk.ts'
+import { syncData, truncateFile, writeAll } from './descriptor.ts'
 import { syncDirectory } from './durable.ts'
 import { ioRefusal } from './failure.ts'
 import { createPrivate, openPrivate } from './private-file.ts'
@@ -12,32 +12,42 @@ import { createPrivate, openPrivate } from './private-file.ts'
  * @param exclusive refuse `io` when the file exists
  */
 export async function openAppendFile(path: string, exclusive: boolean): Promise<AppendFile> {
-  const handle = await openOrCreate(path, exclusive)
+  const fd = await openOrCreate(path, exclusive)
+  let open = true
+  const size = () => {
+    if (!open) throw new Refusal('io', `${path} is closed`)
+    return fstatSync(fd).size
+  }
   return {
     async append(bytes) {
-      const start = await sizeOf(handle, path)
+      const start = size()
       try {
-        await writeAll(handle, bytes)
-        await handle.datasync()
+        await writeAll(fd, bytes)
+        await syncData(fd)
       } catch (error) {
         // The next record must never be glued to half of this one.
-        await cut(handle, start).catch(() => {})
+        await cut(fd, start).catch(() => {})
         throw ioRefusal('append to', path, error)
       }
     },
     async truncate(length) {
-      await cut(handle, length).catch((error: unknown) => {
+      if (length > size()) throw new Refusal('io', `${path} is shorter than what is to be kept of it`)
+      await cut(fd, length).catch((error: unknown) => {
         throw ioRefusal('truncate', path, error)
       })
     },
-    size: () => sizeOf(handle, path),
-    close: () => handle.close(),
+    size: async () => size(),
+    async close() {
+      if (!open) return
+      open = false
+      closeSync(fd)
+    },
   }
 }
 
 const access = constants.O_RDWR | constants.O_APPEND
 
-async function openOrCreate(path: string, exclusive: boolean): Promise<FileHandle> {
+async function openOrCreate(path: string, exclusive: boolean): Promise<number> {
   for (;;) {
     const existing = exclusive ? null : await openPrivate(path, access)
     if (existing !== null) return existing
@@ -50,23 +60,7 @@ async function openOrCreate(path: string, exclusive: boolean): Promise<FileHandl
   }
 }
 
-async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
-  let written = 0
-  while (written < bytes.length) {
-    const { bytesWritten } = await handle.write(bytes, written)
-    written += bytesWritten
-  }
-}
-
-async function cut(handle: FileHandle, length: number): Promise<void> {
-  await handle.truncate(length)
-  await handle.datasync()
-}
-
-async function sizeOf(handle: FileHandle, path: string): Promise<number> {
-  try {
-    return (await handle.stat()).size
-  } catch (error) {
-    throw ioRefusal('check', path, error)
-  }
+async function cut(fd: number, length: number): Promise<void> {
+  await truncateFile(fd, length)
+  await syncData(fd)
 }

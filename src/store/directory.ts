@@ -1,3 +1,4 @@
+import { type BigIntStats, lstatSync } from 'node:fs'
 import { lstat, mkdir, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { syncDirectory } from './durable.ts'
@@ -22,14 +23,20 @@ export async function makePrivateDirectory(path: string): Promise<void> {
 
 /** Refuses `unsafe_path` unless `path` is a real directory of ours that others cannot enter. */
 export async function checkPrivateDirectory(path: string): Promise<void> {
-  const stats = await lstat(path, { bigint: true }).catch((error: unknown) => {
-    throw ioRefusal('check', path, error)
-  })
+  const stats = statsOf(path)
   if (stats.isSymbolicLink()) throw unsafePath(path, 'is a symbolic link')
   if (!stats.isDirectory()) throw unsafePath(path, 'is not a directory')
   if ((stats.mode & 0o077n) !== 0n) throw unsafePath(path, 'is accessible to others')
   const fault = ownerFault(stats)
   if (fault !== null) throw unsafePath(path, fault)
+}
+
+function statsOf(path: string): BigIntStats {
+  try {
+    return lstatSync(path, { bigint: true })
+  } catch (error) {
+    throw ioRefusal('check', path, error)
+  }
 }
 
 /** The names in a directory in byte order; null when there is none. */

@@ -1,7 +1,7 @@
-import { constants, watch } from 'node:fs'
-import { lstat } from 'node:fs/promises'
+import { constants, lstatSync, watch } from 'node:fs'
 import type { Disk, FileIdentity } from '../seams/disk.ts'
 import { openAppendFile } from './append-file.ts'
+import { closing } from './descriptor.ts'
 import { checkPrivateDirectory, listDirectory, makePrivateDirectory } from './directory.ts'
 import { createFile, removeFile, renameFile, replaceFile, syncFile } from './durable.ts'
 import { errorCode, ioRefusal } from './failure.ts'
@@ -26,18 +26,13 @@ export const realDisk: Disk = {
 }
 
 async function readPrivate(path: string, bytesMax: number): Promise<Uint8Array | null> {
-  const handle = await openPrivate(path, constants.O_RDONLY)
-  if (handle === null) return null
-  try {
-    return await readAll(handle, path, bytesMax)
-  } finally {
-    await handle.close()
-  }
+  const fd = await openPrivate(path, constants.O_RDONLY)
+  return fd === null ? null : closing(fd, () => readAll(fd, path, bytesMax))
 }
 
 async function identityOf(path: string): Promise<FileIdentity | null> {
   try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await lstat(path, { bigint: true })
+    const { dev, ino, size, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true })
     return { dev, ino, size, mtimeNs, ctimeNs }
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return null

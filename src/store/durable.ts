@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
-import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Refusal } from '../protocol/refusal.ts'
+import { closing, openFile, renamePath, syncAll, unlinkPath, writeAll } from './descriptor.ts'
 import { errorCode, ioRefusal, unsafePath } from './failure.ts'
 import { createPrivate, openPrivate } from './private-file.ts'
 
@@ -13,12 +13,12 @@ import { createPrivate, openPrivate } from './private-file.ts'
  */
 export async function replaceFile(path: string, bytes: Uint8Array, temporary?: string): Promise<void> {
   const pending = temporary ?? join(dirname(path), `.${basename(path)}.tmp`)
-  const handle = await createOver(pending)
+  const fd = await createOver(pending)
   try {
-    await writeAndSync(handle, bytes)
-    await rename(pending, path)
+    await writeAndSync(fd, bytes)
+    await renamePath(pending, path)
   } catch (error) {
-    await unlink(pending).catch(() => {})
+    await unlinkPath(pending).catch(() => {})
     throw ioRefusal('replace', path, error)
   }
   await syncDirectory(dirname(path))
@@ -26,12 +26,12 @@ export async function replaceFile(path: string, bytes: Uint8Array, temporary?: s
 
 /** Creates a private file holding `bytes`; false when something is already there, which is left alone. */
 export async function createFile(path: string, bytes: Uint8Array): Promise<boolean> {
-  const handle = await createPrivate(path, constants.O_WRONLY)
-  if (handle === null) return false
+  const fd = await createPrivate(path, constants.O_WRONLY)
+  if (fd === null) return false
   try {
-    await writeAndSync(handle, bytes)
+    await writeAndSync(fd, bytes)
   } catch (error) {
-    await unlink(path).catch(() => {})
+    await unlinkPath(path).catch(() => {})
     throw ioRefusal('create', path, error)
   }
   await syncDirectory(dirname(path))
@@ -41,7 +41,7 @@ export async function createFile(path: string, bytes: Uint8Array): Promise<boole
 /** Moves a file or directory, replacing a file at `to`, and syncs the directories of both. */
 export async function renameFile(from: string, to: string): Promise<void> {
   try {
-    await rename(from, to)
+    await renamePath(from, to)
   } catch (error) {
     throw ioRefusal('rename', from, error)
   }
@@ -52,7 +52,7 @@ export async function renameFile(from: string, to: string): Promise<void> {
 /** Removes a file and syncs its directory. @returns false when there was none */
 export async function removeFile(path: string): Promise<boolean> {
   try {
-    await unlink(path)
+    await unlinkPath(path)
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return false
     throw ioRefusal('remove', path, error)
@@ -63,14 +63,12 @@ export async function removeFile(path: string): Promise<boolean> {
 
 /** Syncs an existing private file and its directory. */
 export async function syncFile(path: string): Promise<void> {
-  const handle = await openPrivate(path, constants.O_RDONLY)
-  if (handle === null) throw new Refusal('io', `${path} is gone`)
+  const fd = await openPrivate(path, constants.O_RDONLY)
+  if (fd === null) throw new Refusal('io', `${path} is gone`)
   try {
-    await handle.sync()
+    await closing(fd, syncAll)
   } catch (error) {
     throw ioRefusal('sync', path, error)
-  } finally {
-    await handle.close()
   }
   await syncDirectory(dirname(path))
 }
@@ -78,12 +76,7 @@ export async function syncFile(path: string): Promise<void> {
 /** Makes the names in a directory durable. @throws `unsafe_path` when it is a link or no directory */
 export async function syncDirectory(path: string): Promise<void> {
   try {
-    const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
-    try {
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    await closing(await openFile(path, directoryFlags), syncAll)
   } catch (error) {
     if (errorCode(error) === 'ENOTDIR' || errorCode(error) === 'ELOOP') {
       throw unsafePath(path, 'is not a real directory')
@@ -92,11 +85,13 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-async function createOver(path: string): Promise<FileHandle> {
-  const handle = await createPrivate(path, constants.O_WRONLY)
-  if (handle !== null) return handle
+const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+
+async function createOver(path: string): Promise<number> {
+  const fd = await createPrivate(path, constants.O_WRONLY)
+  if (fd !== null) return fd
   try {
-    await unlink(path)
+    await unlinkPath(path)
   } catch (error) {
     throw ioRefusal('remove', path, error)
   }
@@ -105,11 +100,9 @@ async function createOver(path: string): Promise<FileHandle> {
   return second
 }
 
-async function writeAndSync(handle: FileHandle, bytes: Uint8Array): Promise<void> {
-  try {
-    await handle.writeFile(bytes)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+function writeAndSync(fd: number, bytes: Uint8Array): Promise<void> {
+  return closing(fd, async () => {
+    await writeAll(fd, bytes)
+    await syncAll(fd)
+  })
 }

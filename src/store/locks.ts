@@ -1,12 +1,12 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs'
+import { closeSync, constants } from 'node:fs'
 import { lockPollMs } from '../limits.ts'
-import { Refusal } from '../protocol/refusal.ts'
+import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import { pause, systemClock } from '../seams/clock.ts'
 import type { DiskLock } from '../seams/disk.ts'
 import { createFile } from './durable.ts'
-import { errorCode, ioRefusal, unsafePath } from './failure.ts'
+import { ioRefusal, unsafePath } from './failure.ts'
 import { joinQueue } from './lock-queue.ts'
-import { createPrivate, fileFault, privateFlags } from './private-file.ts'
+import { createPrivate, namesDescriptor, openPrivate } from './private-file.ts'
 
 /** How a lock file that is absent is made. */
 interface LockOptions {
@@ -65,56 +65,42 @@ function busy(path: string): Refusal {
   return new Refusal('store_busy', `${path} is held by another process`)
 }
 
-async function openLockFile(
-  path: string,
-  { create = false, volatile = false }: LockOptions,
-): Promise<number> {
+async function openLockFile(path: string, options: LockOptions): Promise<number> {
   for (;;) {
-    try {
-      const fd = openSync(path, constants.O_RDWR | privateFlags)
-      const fault = fileFault(fstatSync(fd, { bigint: true }))
-      if (fault === null) return fd
-      closeSync(fd)
-      throw unsafePath(path, fault)
-    } catch (error) {
-      const code = errorCode(error)
-      if (code === 'ELOOP') throw unsafePath(path, 'is a symbolic link')
-      if (code === 'EISDIR' || code === 'ENXIO') throw unsafePath(path, 'is not a regular file')
-      if (code !== 'ENOENT' || !create) throw ioRefusal('open', path, error)
-    }
-    if (volatile) await createUnsynced(path)
+    const fd = await openPrivate(path, constants.O_RDWR)
+    if (fd !== null) return fd
+    if (options.create !== true) throw new Refusal('io', `${path} is missing`)
+    if (options.volatile === true) await createUnsynced(path)
     else await createFile(path, new Uint8Array(0))
   }
 }
 
 async function createUnsynced(path: string): Promise<void> {
-  const handle = await createPrivate(path, constants.O_RDWR)
-  await handle?.close()
+  const fd = await createPrivate(path, constants.O_RDWR)
+  if (fd !== null) closeSync(fd)
 }
 
 function isStillThere(fd: number, path: string): boolean {
   try {
-    const held = fstatSync(fd, { bigint: true })
-    const named = lstatSync(path, { bigint: true })
-    return named.isFile() && named.dev === held.dev && named.ino === held.ino && fileFault(named) === null
+    return namesDescriptor(path, fd)
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false
-    throw ioRefusal('check', path, error)
+    if (isRefusal(error, 'unsafe_path')) return false
+    throw error
   }
 }
 
+let binding: Promise<(fd: number) => boolean> | null = null
+
 /** Loaded at the first lock, so that a command that takes none starts without native code. */
-async function lockBinding(): Promise<(fd: number) => boolean> {
-  try {
-    const binding = await import('fs-native-extensions')
-    return (fd) => binding.tryLock(fd)
-  } catch (cause) {
-    throw new Refusal(
-      'io',
-      'kernel file locks are not available on this platform (a glibc Linux is needed)',
-      {
-        cause,
-      },
-    )
-  }
+function lockBinding(): Promise<(fd: number) => boolean> {
+  binding ??= import('fs-native-extensions').then(
+    ({ tryLock }) =>
+      (fd) =>
+        tryLock(fd),
+    (cause: unknown) => {
+      const why = 'kernel file locks are not available on this platform: a Linux with glibc is needed'
+      throw new Refusal('io', why, { cause })
+    },
+  )
+  return binding
 }

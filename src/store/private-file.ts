@@ -1,12 +1,12 @@
-import { type BigIntStats, constants } from 'node:fs'
-import { type FileHandle, lstat, open } from 'node:fs/promises'
+import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs'
 import { reopenTriesMax } from '../limits.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import { pause, systemClock } from '../seams/clock.ts'
+import { openFile, readInto } from './descriptor.ts'
 import { errorCode, ioRefusal, unsafePath } from './failure.ts'
 
 /** What opening a private file needs beside the access mode. A fifo must not block us, a link must not lead us. */
-export const privateFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK
+const privateFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** Why `stats` is not a private file of ours, or null when it is one. @see spec/store.md §7 */
 export function fileFault(stats: BigIntStats): string | null {
@@ -25,47 +25,66 @@ export function ownerFault(stats: BigIntStats): string | null {
  * Opens an existing private file and proves that the path still names what was opened.
  *
  * A file that was atomically replaced between the two looks is opened again, at most 200 times, 1 ms apart.
- * @returns null when there is nothing at `path`
+ * @returns a descriptor; null when there is nothing at `path`
  * @throws `unsafe_path` when it is no private file of ours; `io` when the system refuses
  */
-export async function openPrivate(path: string, flags: number): Promise<FileHandle | null> {
+export async function openPrivate(path: string, access: number): Promise<number | null> {
   for (let attempt = 0; attempt < reopenTriesMax; attempt += 1) {
     if (attempt > 0) await pause(systemClock, 1)
-    const handle = await openOrNull(path, flags)
-    if (handle === null) return null
+    const fd = openOrNull(path, access)
+    if (fd === null) return null
     let same = false
     try {
-      same = await provesSame(handle, path)
+      same = namesDescriptor(path, fd)
     } finally {
-      if (!same) await handle.close()
+      if (!same) closeSync(fd)
     }
-    if (same) return handle
+    if (same) return fd
   }
   throw unsafePath(path, 'keeps being replaced')
 }
 
-/** Creates a private file exclusively. @returns null when something is at `path` already */
-export async function createPrivate(path: string, access: number): Promise<FileHandle | null> {
-  const flags = access | privateFlags | constants.O_CREAT | constants.O_EXCL
+/** Creates a private file exclusively. @returns a descriptor; null when something is at `path` already */
+export async function createPrivate(path: string, access: number): Promise<number | null> {
   try {
-    return await open(path, flags, 0o600)
+    return await openFile(path, access | privateFlags | constants.O_CREAT | constants.O_EXCL, 0o600)
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return null
     throw ioRefusal('create', path, error)
   }
 }
 
-/** Everything in an open file. @throws `limit_exceeded` past `bytesMax` bytes */
-export async function readAll(handle: FileHandle, path: string, bytesMax: number): Promise<Uint8Array> {
+/**
+ * Whether `path` names, without a link, the private file that is open as `fd`.
+ * @returns false when it has come to name another file, or none
+ * @throws `unsafe_path` when either is no private file of ours
+ */
+export function namesDescriptor(path: string, fd: number): boolean {
   try {
-    const { size } = await handle.stat()
+    const opened = fstatSync(fd, { bigint: true })
+    const fault = fileFault(opened)
+    if (fault !== null) throw unsafePath(path, fault)
+    const named = lstatSync(path, { bigint: true })
+    if (!named.isFile()) throw unsafePath(path, 'is not a regular file')
+    return named.dev === opened.dev && named.ino === opened.ino
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false
+    throw ioRefusal('check', path, error)
+  }
+}
+
+/** Everything in an open file. @throws `limit_exceeded` past `bytesMax` bytes */
+export async function readAll(fd: number, path: string, bytesMax: number): Promise<Uint8Array> {
+  try {
+    const { size } = fstatSync(fd)
+    // One byte more than expected, so that a file that grew meanwhile is noticed.
     let bytes = new Uint8Array(Math.min(size, bytesMax) + 1)
     let length = 0
     for (;;) {
-      const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length)
-      length += bytesRead
+      const count = await readInto(fd, bytes, length)
+      length += count
       if (length > bytesMax) throw new Refusal('limit_exceeded', `${path} is larger than ${bytesMax} bytes`)
-      if (bytesRead === 0) return bytes.subarray(0, length)
+      if (count === 0 || length === size) return bytes.subarray(0, length)
       if (length === bytes.length) bytes = grown(bytes, bytesMax)
     }
   } catch (error) {
@@ -79,9 +98,9 @@ function grown(bytes: Uint8Array<ArrayBuffer>, bytesMax: number): Uint8Array<Arr
   return larger
 }
 
-async function openOrNull(path: string, flags: number): Promise<FileHandle | null> {
+function openOrNull(path: string, access: number): number | null {
   try {
-    return await open(path, flags | privateFlags)
+    return openSync(path, access | privateFlags)
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT') return null
@@ -89,20 +108,5 @@ async function openOrNull(path: string, flags: number): Promise<FileHandle | nul
     // A socket, a fifo nobody reads and a directory opened for writing fail with their own words.
     if (code === 'ENXIO' || code === 'EISDIR') throw unsafePath(path, 'is not a regular file')
     throw ioRefusal('open', path, error)
-  }
-}
-
-/** False when the path has come to name another file, or none, since `handle` was opened. */
-async function provesSame(handle: FileHandle, path: string): Promise<boolean> {
-  try {
-    const opened = await handle.stat({ bigint: true })
-    const fault = fileFault(opened)
-    if (fault !== null) throw unsafePath(path, fault)
-    const named = await lstat(path, { bigint: true })
-    if (!named.isFile()) throw unsafePath(path, 'is not a regular file')
-    return named.dev === opened.dev && named.ino === opened.ino
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false
-    throw ioRefusal('check', path, error)
   }
 }

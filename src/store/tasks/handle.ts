@@ -14,35 +14,39 @@ export interface StoreHandle {
   readonly identities: Identities
   /** Refuses `reopen_required` after a failed write, `unsafe_path` when the store is not the one that was opened. */
   check(): Promise<void>
-  /** Runs `work` under the lock at `path`. `store_busy` after the handle's wait. */
-  locked<T>(path: string, work: (lock: DiskLock) => Promise<T>): Promise<T>
+  /** Takes the lock at `path`. `store_busy` after the handle's wait. */
   lock(path: string): Promise<DiskLock>
-  /** Runs a write; its failure leaves the disk in doubt, so the handle refuses from then on. */
-  write<T>(work: () => Promise<T>): Promise<T>
-  /** Writes a task's file, durably. The caller holds the task's lock. `limit_exceeded` before anything is written. */
-  commit(taskId: string, next: VerifiedTask, reserve: () => Promise<void>): Promise<void>
+  /** Runs `work` under the lock at `path`. */
+  locked<T>(path: string, work: () => Promise<T>): Promise<T>
+  /**
+   * Writes a task's file, durably. The caller holds the task's lock.
+   * @param reserve what must be durable before, run once it is known that the file is not too large
+   */
+  commit(taskId: string, next: VerifiedTask, reserve?: () => Promise<void>): Promise<void>
   close(): void
 }
 
-export function storeHandle(disk: Disk, store: OpenedStore, waitMs: number, readOnly: boolean): StoreHandle {
-  const { layout, lockIdentity } = store
+/** How an open store is used. */
+export interface HandleOptions {
+  readonly waitMs: number
+  readonly readOnly: boolean
+}
+
+export function storeHandle(
+  disk: Disk,
+  store: OpenedStore,
+  { waitMs, readOnly }: HandleOptions,
+): StoreHandle {
+  const { layout } = store
   const tasks = verifiedTasks(disk, layout)
   let state: 'open' | 'failed' | 'closed' = 'open'
 
-  const lock = (path: string) => {
-    if (readOnly) throw new Refusal('io', 'the task store is open for reading only')
-    // A task's lock file means nothing once nobody holds it, so it need not outlive a crash.
-    return disk.lock(path, waitMs, { create: path !== layout.lock, volatile: true })
+  const refuseUnlessOpen = () => {
+    if (state === 'open') return
+    throw new Refusal('reopen_required', `this handle on the task store has ${state}; open the store again`)
   }
-  const locked: StoreHandle['locked'] = async (path, work) => {
-    const held = await lock(path)
-    try {
-      return await work(held)
-    } finally {
-      await held.release()
-    }
-  }
-  const write: StoreHandle['write'] = async (work) => {
+  // A failed write leaves the disk in doubt, so the handle believes nothing from then on.
+  const write = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } catch (error) {
@@ -50,37 +54,38 @@ export function storeHandle(disk: Disk, store: OpenedStore, waitMs: number, read
       throw error
     }
   }
+  const lock = async (path: string) => {
+    if (readOnly) throw new Refusal('io', 'the task store is open for reading only')
+    // A lock file of a task means nothing once nobody holds it, so it need not outlive a crash.
+    return disk.lock(path, waitMs, { create: path !== layout.lock, volatile: true })
+  }
 
   return {
     disk,
     layout,
     tasks,
     identities: openIdentities(disk, layout.identities, write),
-    lock: async (path) => lock(path),
-    locked,
-    write,
+    lock,
     async check() {
-      if (state !== 'open') {
-        throw new Refusal(
-          'reopen_required',
-          `this handle on the task store has ${state}; open the store again`,
-        )
-      }
+      refuseUnlessOpen()
       await disk.checkDirectory(layout.dir)
       await disk.checkDirectory(layout.tasks)
-      const now = await disk.identity(layout.lock)
-      // The lock file is never written, so its modification time is part of who it is.
-      if (
-        now?.ino !== lockIdentity.ino ||
-        now.dev !== lockIdentity.dev ||
-        now.mtimeNs !== lockIdentity.mtimeNs
-      ) {
-        throw new Refusal('unsafe_path', 'tasks.lock is not the file that this handle opened')
+      await checkLockFile(disk, store)
+    },
+    async locked(path, work) {
+      const held = await lock(path)
+      try {
+        // Another call may have failed, or the store been replaced, while this one waited.
+        refuseUnlessOpen()
+        await checkLockFile(disk, store)
+        return await work()
+      } finally {
+        await held.release()
       }
     },
     async commit(taskId, next, reserve) {
       const bytes = encodeTaskFile(next)
-      await reserve()
+      await reserve?.()
       await write(() => disk.replace(layout.taskFile(taskId), bytes))
       await tasks.written(taskId, { ...next, bytes: bytes.length })
     },
@@ -88,4 +93,12 @@ export function storeHandle(disk: Disk, store: OpenedStore, waitMs: number, read
       state = 'closed'
     },
   }
+}
+
+/** Proves that the store's lock file is the one that was opened. It is never written, so its time is part of it. */
+async function checkLockFile(disk: Disk, { layout, lockIdentity }: OpenedStore): Promise<void> {
+  const now = await disk.identity(layout.lock)
+  if (now?.ino === lockIdentity.ino && now.dev === lockIdentity.dev && now.mtimeNs === lockIdentity.mtimeNs)
+    return
+  throw new Refusal('unsafe_path', 'tasks.lock is not the file that this handle opened')
 }

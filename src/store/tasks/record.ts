@@ -51,7 +51,7 @@ async function recordHolding(
   const commit = async () => {
     const task = applyEvent(before.task, event, epoch)
     if (event.type === 'admitted') refuseFullFile(before)
-    await handle.commit(taskId, withEvent(before, { task, event, epoch }), async () => {})
+    await handle.commit(taskId, withEvent(before, { task, event, epoch }))
     return task
   }
   if (event.type !== 'admitted' && event.type !== 'check_intent') return commit()

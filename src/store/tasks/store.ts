@@ -70,7 +70,7 @@ export async function openTaskStore(
   { waitMs = storeWaitMs, readOnly = false }: TaskStoreOptions = {},
 ): Promise<TaskStore> {
   const store = readOnly ? await openStoreForReading(disk, dir) : await openStore(disk, clock, dir, waitMs)
-  const handle = storeHandle(disk, store, waitMs, readOnly)
+  const handle = storeHandle(disk, store, { waitMs, readOnly })
   const { layout } = store
   return {
     dir: layout.dir,
