@@ -77,7 +77,7 @@ function ownerArguments(settings: LauncherSettings, launch: OwnerLaunch): string
   if (entry === undefined) throw new Error('there is no entry to start an owner from')
   const files = ['--store', launch.storeDir, '--grant', launch.grantPath]
   const common = ['--home', settings.home, ...(settings.allowRoot ? ['--allow-root'] : [])]
-  return [entry, 'task', 'execute', ...files, ...common]
+  return [entry, ...common, 'task', 'execute', ...files]
 }
 
 /** XDG_RUNTIME_DIR is how the user's own service manager is found. */

@@ -38,18 +38,13 @@ export function openOutputPipes(): { stdout: OutputPipe; stderr: OutputPipe } {
     try {
       return { stdout, stderr: openPipe(paths[1]) }
     } catch (error) {
-      closePipe(stdout)
+      closeSync(stdout.childEnd)
+      closeSync(stdout.ourEnd)
       throw error
     }
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
-}
-
-/** Closes both ends of a pipe that nobody reads yet. */
-export function closePipe(pipe: OutputPipe): void {
-  closeSync(pipe.childEnd)
-  closeSync(pipe.ourEnd)
 }
 
 /**

@@ -46,10 +46,36 @@ export function processIds(): number[] {
   return names.filter((name) => /^\d+$/.test(name)).map(Number)
 }
 
-/** The children of a process's first thread; empty when it is gone. */
+/** The children of every thread of a process; empty when it is gone. */
 export function childrenOf(pid: number): number[] {
+  return threadsOf(pid).flatMap((thread) => childrenOfThread(pid, thread))
+}
+
+/** Everything below a process that the kernel still ties to it, nearest first. */
+export function descendantsOf(pid: number): number[] {
+  const found = childrenOf(pid)
+  const seen = new Set(found)
+  for (let index = 0; index < found.length; index += 1) {
+    for (const child of childrenOf(found[index] ?? 0)) {
+      if (seen.has(child)) continue
+      seen.add(child)
+      found.push(child)
+    }
+  }
+  return found
+}
+
+function threadsOf(pid: number): string[] {
   try {
-    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
+
+function childrenOfThread(pid: number, thread: string): number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')
     return text
       .split(' ')
       .filter((word) => word !== '')
