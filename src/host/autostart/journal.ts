@@ -1,4 +1,4 @@
-import { autostartJournalBytesMax } from '../../limits.ts'
+import { autostartEntriesKept, autostartJournalBytesMax, autostartJournalSoftBytes } from '../../limits.ts'
 import type { Clock } from '../../seams/clock.ts'
 import type { Disk, FileIdentity } from '../../seams/disk.ts'
 import { type AutostartEntry, type NewAutostartEntry, readEntry, stamped } from './entry.ts'
@@ -19,8 +19,8 @@ export function journalPath(home: string): string {
 }
 
 /**
- * Opens the auto-start journal of a home. Lines that do not read are skipped. Reading refuses `limit_exceeded` past
- * 16 MiB.
+ * Opens the auto-start journal of a home. Lines that do not read are skipped. Past 4 MiB its oldest entries are dropped,
+ * except those of turns that still wait or run.
  * @see spec/execution.md §13
  */
 export function openAutostartJournal(disk: Disk, clock: Clock, home: string): AutostartJournal {
@@ -43,17 +43,34 @@ export function openAutostartJournal(disk: Disk, clock: Clock, home: string): Au
     state: async () => (await read()).state,
     async append(entry) {
       await disk.makeDirectory(`${home}/host`)
-      const file = await disk.openAppend(path)
-      try {
-        const line = `${JSON.stringify(stamped(entry, clock.nowMs()))}\n`
-        // A crash can leave half a line; an entry is never glued to it.
-        const torn = await endsTorn(disk, path, await file.size())
-        await file.append(encoder.encode(torn ? `\n${line}` : line))
-      } finally {
-        await file.close()
-      }
+      const size = await appendLine(disk, path, JSON.stringify(stamped(entry, clock.nowMs())))
+      if (size > autostartJournalSoftBytes) await disk.replace(path, shortened((await read()).entries))
     },
   }
+}
+
+/** Appends one line; gives the size that the file then has. */
+async function appendLine(disk: Disk, path: string, text: string): Promise<number> {
+  const file = await disk.openAppend(path)
+  try {
+    // A crash can leave half a line; an entry is never glued to it.
+    const torn = await endsTorn(disk, path, await file.size())
+    await file.append(encoder.encode(torn ? `\n${text}\n` : `${text}\n`))
+    return await file.size()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The newest entries, and every entry of a turn that still waits or runs. */
+function shortened(entries: readonly AutostartEntry[]): Uint8Array {
+  const { waiting, started } = foldJournal(entries)
+  const open = new Set([...waiting, ...started].map(({ task, start }) => `${task}:${start}`))
+  const newest = entries.length - autostartEntriesKept
+  const kept = entries.filter(
+    ({ task, turn }, index) => index >= newest || (task !== undefined && open.has(`${task}:${turn ?? 1}`)),
+  )
+  return encoder.encode(kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
 }
 
 async function endsTorn(disk: Disk, path: string, size: number): Promise<boolean> {
