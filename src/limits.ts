@@ -201,6 +201,7 @@ export const controlLineBytesMax = 1_048_576
 export const settingsBytesMax = 1_048_576
 export const relaysMax = 8
 export const keyFileBytesMax = 128
+export const commandsPageBytesMax = 524_288
 export const controlPathBytesMax = 103
 export const controlConnectionsMax = 32
 export const controlWaitMs = 120_000
