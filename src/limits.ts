@@ -122,6 +122,18 @@ export const undecidedInterruptsSpare = 16
 export const ownerSharePercent = 10
 export const lazyDoneMs = 1_000
 
+// The device client
+export const deviceKeyBytesMax = 65
+export const deviceAccessBytesMax = 131_072
+export const outboxBytesMax = 33_554_432
+export const outboxUndecidedMax = 256
+export const outboxDecidedMax = 256
+export const deviceReadsMax = 256
+export const deviceWaitMs = 15_000
+export const deviceRetryMs = 500
+export const deviceConversationKeysMax = 8
+export const replyHistorySeconds = 200
+
 // The task store (spec/store.md)
 export const identifierBytesMax = 128
 export const taskCommandBytesMax = 65_536
