@@ -1,7 +1,7 @@
 import { nowSeconds } from '../../seams/clock.ts'
 import { openArchive } from '../../store/archive.ts'
 import { realDisk } from '../../store/disk.ts'
-import { storeDirectory, withStore } from '../deps.ts'
+import { storeDirectory } from '../deps.ts'
 import type { Door } from '../door.ts'
 import type { Answer } from '../output.ts'
 
@@ -11,10 +11,8 @@ export async function archive(
   id: string,
   options: { reason: string; store?: string | undefined },
 ): Promise<Answer> {
-  const archived = await withStore(door, options.store, async (store) => {
-    const book = openArchive(realDisk, storeDirectory(door, options.store))
-    return book.archive(await store.show(id), options.reason, { kind: 'owner' }, nowSeconds(door.clock))
-  })
+  const book = openArchive(realDisk, storeDirectory(door, options.store))
+  const archived = await book.archive(id, options.reason, { kind: 'owner' }, nowSeconds(door.clock))
   const json = { task: id, archived }
   return { json, text: `${JSON.stringify(json)}\n` }
 }
