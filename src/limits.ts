@@ -18,6 +18,7 @@ export const invitationStringBytesMax = 640
 export const conversationKeysMax = 256
 export const liftedKeysMax = 1_024
 export const eventTagsMax = 2_048
+export const fastEventCharsMax = 131_072
 
 // Lifetimes (spec/wire.md §4, §5, §7)
 export const clockSkewSeconds = 60
@@ -62,6 +63,7 @@ export const keptRepliesCompactBytes = 4_194_304
 export const keptRepliesWaitingBytesMax = 1_048_576
 export const answerBytesMax = 31_744
 export const stepTextBytesMax = 4_096
+export const nudgeAnswerSeconds = 30
 export const recentlyMax = 4_096
 export const requestsInFlightMax = 1_024
 export const accessBookBytesMax = 16_777_216
@@ -133,6 +135,7 @@ export const deviceWaitMs = 15_000
 export const deviceRetryMs = 500
 export const deviceConversationKeysMax = 8
 export const replyHistorySeconds = 200
+export const unclaimedRepliesMax = 64
 
 // The task store (spec/store.md)
 export const identifierBytesMax = 128
@@ -219,4 +222,5 @@ export const controlConnectionsMax = 32
 export const controlWaitMs = 120_000
 export const serveWaitMs = 1_000
 export const stopWaitMs = 10_000
+export const deliveryWaitMs = 2_000
 export const inputBytesMax = 65_536
