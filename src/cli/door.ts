@@ -32,7 +32,9 @@ export async function answer(
 ): Promise<void> {
   const door = openDoor(command.optsWithGlobals())
   const said = await withProgress(door, command.name(), () => act(door))
-  if (said !== null) door.out(door.json ? `${JSON.stringify(said.json)}\n` : said.text)
+  if (said === null) return
+  door.out(door.json ? `${JSON.stringify(said.json)}\n` : said.text)
+  if (said.exit !== undefined) process.exitCode = said.exit
 }
 
 /** The options that every command takes. */

@@ -6,6 +6,8 @@ import { printable } from './printable.ts'
 export interface Answer {
   readonly json: unknown
   readonly text: string
+  /** The exit code where it is not 0 although there is an answer. */
+  readonly exit?: number
 }
 
 /** Colours for text on standard output: only on a terminal, and never with NO_COLOR. */

@@ -1,10 +1,30 @@
 import { Command } from '@commander-js/extra-typings'
+import { addAutostart } from './commands/autostart.ts'
+import { addCommands } from './commands/commands.ts'
 import { addCompletion, isCompletion } from './commands/completion.ts'
+import { addDoctor } from './commands/doctor.ts'
+import { addGrant } from './commands/grant.ts'
+import { addInit } from './commands/init.ts'
+import { addProtocol } from './commands/protocol.ts'
+import { addRelay } from './commands/relay.ts'
+import { addTask } from './commands/task.ts'
 import { addVersion } from './commands/version.ts'
+import { addWorkspace } from './commands/workspace.ts'
 import type { Parent } from './declare.ts'
 
 /** Every family of commands, in the order in which help lists them. Declaring one loads nothing heavy. */
-const families: readonly ((program: Parent) => void)[] = [addVersion]
+const families: readonly ((program: Parent) => void)[] = [
+  addInit,
+  addDoctor,
+  addWorkspace,
+  addRelay,
+  addAutostart,
+  addTask,
+  addGrant,
+  addCommands,
+  addProtocol,
+  addVersion,
+]
 
 /**
  * The whole command tree. Help, unknown words and unknown flags never end the process here: they are thrown

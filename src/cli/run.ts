@@ -20,15 +20,21 @@ export async function run(words: readonly string[]): Promise<void> {
 
 async function runTo(words: readonly string[]): Promise<number> {
   const program = await buildProgram(words)
-  const asJson = words.includes('--json') || words[0] === 'task'
+  const asJson = words.includes('--json') || firstOperand(words) === 'task'
   try {
     await program.parseAsync([...words], { from: 'user' })
-    return success
+    return typeof process.exitCode === 'number' ? process.exitCode : success
   } catch (error) {
     if (error instanceof CommanderError) return usageEnd(error)
     process.stderr.write(refusalText(error, asJson))
     return exitCodeOf(error)
   }
+}
+
+/** The command's first word: what comes before it can only be an option of the program. */
+function firstOperand(words: readonly string[]): string | undefined {
+  const at = words.findIndex((word, index) => !word.startsWith('-') && words[index - 1] !== '--home')
+  return words[at]
 }
 
 /** Help that was asked for is a success; anything that commander refuses is a usage error. */

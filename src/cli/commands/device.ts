@@ -56,7 +56,7 @@ function addLooking(device: Command): void {
     .option(...state, word)
     .option(...loopback)
     .action(async (task, options, command) => {
-      await answer(command, async (door) => (await deviceActions()).read(door, task, options))
+      await answer(command, async (door) => (await import('../device/read.ts')).read(door, task, options))
     })
 }
 

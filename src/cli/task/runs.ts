@@ -1,15 +1,17 @@
 import { executeGrant } from '../../host/owner/execute.ts'
+import { measureDisk } from '../../host/probe/disk-space.ts'
 import { recover as recoverTask } from '../../host/recover.ts'
 import { settleAll, settle as settleTask } from '../../host/settle.ts'
 import { startTask } from '../../host/start.ts'
+import { boundedCommand } from '../../host/supervise/bounded-command.ts'
 import { createLauncher } from '../../host/supervise/launch-owner.ts'
-import { ownerWaitMs } from '../../limits.ts'
 import { isRefusal, Refusal } from '../../protocol/refusal.ts'
 import { realDisk } from '../../store/disk.ts'
-import { withStore } from '../deps.ts'
+import { storeDirectory, withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
 import { readInput } from '../input.ts'
 import type { Answer } from '../output.ts'
+import { productVersion } from '../version.ts'
 
 interface GrantOptions {
   grant: string
@@ -49,16 +51,19 @@ export async function start(door: Door, options: GrantOptions): Promise<Answer> 
 export async function execute(door: Door, options: GrantOptions): Promise<Answer> {
   door.refuseRoot()
   const bytes = await readInput(options.grant, 'read_grant')
-  return said(
-    await withStore(
-      door,
-      options.store,
-      (tasks) => executeGrant({ disk: realDisk, clock: door.clock, tasks, home: door.home }, bytes),
-      {
-        waitMs: ownerWaitMs,
-      },
-    ),
+  const task = await executeGrant(
+    {
+      disk: realDisk,
+      clock: door.clock,
+      engine: boundedCommand(door.clock),
+      storeDir: storeDirectory(door, options.store),
+      home: door.home,
+      version: productVersion,
+      measureDisk,
+    },
+    bytes,
   )
+  return said(task)
 }
 
 /** Closes a turn whose owner is gone; never dispatches. Refuses `store_busy` while an owner lives. */

@@ -1,0 +1,185 @@
+import type { Device, Sent, Whoami } from '../../device/client.ts'
+import { messageBytesMax } from '../../limits.ts'
+import type { CommandAction, QueueEdit } from '../../protocol/operations/commands.ts'
+import type { QueueView } from '../../protocol/outcomes.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { TaskItem } from '../../protocol/task-pages.ts'
+import type { Door } from '../door.ts'
+import { readInput, readSecret } from '../input.ts'
+import { type Answer, facts, localTime, table } from '../output.ts'
+import { secretWarning } from '../protocol.ts'
+import { type DeviceChoices, withDevice } from './open.ts'
+
+/** Pairs with the host of an invitation. */
+export async function redeem(door: Door, given: string, choices: DeviceChoices): Promise<Answer> {
+  const text = await readSecret(given, 'coder-host:', () => door.err(secretWarning))
+  const code = text.split('\n')[0]?.trim() ?? ''
+  return identityAnswer(await withDevice(door, choices, (device) => device.redeem(code)))
+}
+
+/** What this device is and may do. */
+export async function whoami(door: Door, choices: DeviceChoices): Promise<Answer> {
+  return identityAnswer(await withDevice(door, choices, (device) => device.whoami()))
+}
+
+/** The tasks of one workspace, or of every one that the host serves. */
+export async function tasks(
+  door: Door,
+  choices: DeviceChoices & { workspace?: string | undefined },
+): Promise<Answer> {
+  const found = await withDevice(door, choices, async (device) => {
+    const labels = choices.workspace === undefined ? await device.workspaces() : [choices.workspace]
+    const lists: TaskItem[][] = []
+    for (const label of labels) lists.push(await everyTask(device, label))
+    return lists.flat()
+  })
+  if (found.length === 0) return { json: { tasks: found }, text: 'no tasks\n' }
+  const rows = found.map((task) => [
+    task.task,
+    task.workspace,
+    task.phase,
+    String(task.turn),
+    localTime(task.updated_at),
+    task.note === null ? task.title : `${task.title} (${task.note})`,
+  ])
+  return {
+    json: { tasks: found },
+    text: table(['task', 'workspace', 'phase', 'turn', 'updated', 'title'], rows),
+  }
+}
+
+/** Asks for a new task; durable. */
+export async function create(
+  door: Door,
+  choices: DeviceChoices & { workspace: string; title: string; prompt: string },
+): Promise<Answer> {
+  const { workspace, title } = choices
+  const prompt = await messageText(choices.prompt)
+  return sentAnswer(await withDevice(door, choices, (device) => device.create({ title, prompt, workspace })))
+}
+
+/** Sends a message to a task; durable. */
+export async function send(
+  door: Door,
+  action: CommandAction,
+  task: string,
+  given: string,
+  choices: DeviceChoices & { emulate?: true | undefined },
+): Promise<Answer> {
+  const text = await messageText(given)
+  const command = { task, action, text, emulate: choices.emulate ?? false }
+  return sentAnswer(await withDevice(door, choices, (device) => device.command(command)))
+}
+
+/** Looks at or edits the messages that wait. */
+export async function editQueue(
+  door: Door,
+  task: string,
+  change: QueueEdit,
+  choices: DeviceChoices,
+): Promise<Answer> {
+  const edit = change.action === 'edit' ? { ...change, text: await messageText(change.text) } : change
+  return queueAnswer(await withDevice(door, choices, (device) => device.queue(task, edit)))
+}
+
+/** What was sent and how it stands, after what is still unknown was sent again. */
+export async function outbox(door: Door, choices: DeviceChoices): Promise<Answer> {
+  const sends = await withDevice(door, choices, (device) => device.flush())
+  if (sends.length === 0) return { json: { sends }, text: 'nothing was sent\n' }
+  const rows = sends.map((sent) => [
+    localTime(sent.queued_at),
+    sent.task.slice(0, 12),
+    sent.kind,
+    sent.id.slice(0, 12),
+    standing(sent),
+  ])
+  return { json: { sends }, text: table(['queued', 'task', 'kind', 'id', 'stands'], rows) }
+}
+
+/** The messages that wait, in the order they run. */
+export function queueAnswer(queue: QueueView): Answer {
+  const { lease, items } = queue
+  const held = lease === null ? 'nobody' : `${lease.device.slice(0, 12)} until ${localTime(lease.expires_at)}`
+  const head = facts([
+    ['revision', String(queue.revision)],
+    ['held by', held],
+  ])
+  const rows = items.map((item, at) => [
+    String(at + 1),
+    item.command,
+    item.device.slice(0, 12),
+    item.priority ? 'sent now' : '',
+    item.text ?? '(of another device)',
+  ])
+  return {
+    json: queue,
+    text:
+      rows.length === 0
+        ? `${head}no messages wait\n`
+        : head + table(['', 'command', 'device', '', 'text'], rows),
+  }
+}
+
+function identityAnswer({ device, paired }: Whoami): Answer {
+  if (paired === null)
+    return {
+      json: { device, paired },
+      text: facts([
+        ['device', device],
+        ['paired', 'no'],
+      ]),
+    }
+  const text = facts([
+    ['device', device],
+    ['host', paired.host],
+    ['owner', paired.owner],
+    ['relay', paired.relay],
+    ['rights', paired.rights.join(', ')],
+    ['until', localTime(paired.expires_at)],
+  ])
+  return { json: { device, paired: true, ...paired }, text }
+}
+
+/** An accepted send is an answer; the two others are refusals, and what is unknown stays in the outbox. */
+function sentAnswer(sent: Sent): Answer {
+  if (sent.state === 'refused') {
+    const missing = sent.missing === null ? {} : { missing: sent.missing }
+    const why = sent.missing === null ? '' : `: the right ${sent.missing} is missing`
+    throw new Refusal(sent.code, `the host refused the ${sent.kind}${why}`, missing)
+  }
+  if (sent.state === 'unknown') {
+    throw new Refusal('timeout', `unknown, still trying: ${sent.why}`, { hint: 'drawbridge device outbox' })
+  }
+  return {
+    json: sent,
+    text: facts([
+      [sent.kind, standing(sent)],
+      ['task', sent.task],
+      ['id', sent.id],
+    ]),
+  }
+}
+
+function standing(sent: Sent): string {
+  if (sent.state === 'refused') return `refused ${sent.code}`
+  return sent.state === 'unknown' ? `unknown, still trying (${sent.why})` : 'accepted'
+}
+
+async function everyTask(device: Device, label: string): Promise<TaskItem[]> {
+  const all: TaskItem[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: { items: TaskItem[]; next: string | null } = await device.tasks(
+      label,
+      cursor === '' ? {} : { cursor },
+    )
+    all.push(...page.items)
+    cursor = page.next
+  }
+  return all
+}
+
+async function messageText(given: string): Promise<string> {
+  if (given !== '-') return given
+  const bytes = await readInput('-', 'configuration', messageBytesMax)
+  return new TextDecoder('utf-8').decode(bytes).replace(/\n$/, '')
+}

@@ -1,0 +1,108 @@
+import { openHome } from '../bridge/home.ts'
+import { systemBackend } from '../host/boundary/backend.ts'
+import { commonDir, headRevision } from '../host/helper/git.ts'
+import { isDiskLow, measureDisk } from '../host/probe/disk-space.ts'
+import { containsPath } from '../host/probe/paths.ts'
+import { isRefusal, Refusal } from '../protocol/refusal.ts'
+import { realDisk } from '../store/disk.ts'
+import type { Door } from './door.ts'
+import { type Answer, colours } from './output.ts'
+import { printable } from './printable.ts'
+
+/** One thing that was looked at. `fix` says what to do where it is not well. */
+interface Check {
+  readonly name: string
+  readonly ok: boolean
+  readonly detail: string
+  readonly fix: string | null
+}
+
+/** Looks at everything that a host needs. It changes nothing. */
+export async function examine(door: Door): Promise<Answer> {
+  const home = await look('home', 'drawbridge init --create-owner', async () => {
+    const { settings } = await openHome(realDisk, door.home)
+    return { settings, detail: `${door.home}, private, ${settings.relays.length} relays` }
+  })
+  const checks = [
+    node(),
+    (await look('boundary', 'install bubblewrap, and allow unprivileged user namespaces', boundary)).check,
+    (await look('git', 'install git', git)).check,
+    home.check,
+    ...(await Promise.all((home.found?.settings.workspaces ?? []).map(workspace))),
+    ...(home.found === null ? [] : [(await look('disk', 'free some space', () => disk(door.home))).check]),
+    user(door),
+  ]
+  const ok = checks.every((check) => check.ok)
+  return { json: { ok, checks }, text: checks.map(line).join(''), ...(ok ? {} : { exit: 1 }) }
+}
+
+async function look<T extends { detail: string }>(
+  name: string,
+  fix: string,
+  see: () => Promise<T>,
+): Promise<{ check: Check; found: T | null }> {
+  try {
+    const found = await see()
+    return { check: { name, ok: true, detail: found.detail, fix: null }, found }
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    return { check: { name, ok: false, detail: error.message, fix: error.hint ?? fix }, found: null }
+  }
+}
+
+function node(): Check {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const ok = major > 20 || (major === 20 && minor >= 19)
+  return { name: 'node', ok, detail: process.versions.node, fix: ok ? null : 'install Node 20.19 or later' }
+}
+
+async function boundary(): Promise<{ detail: string }> {
+  const { program, prlimit } = await systemBackend()
+  return { detail: `${program} works here, limits by ${prlimit}` }
+}
+
+async function git(): Promise<{ detail: string }> {
+  try {
+    return { detail: `found, ${await commonDir('/')}` }
+  } catch (error) {
+    // Whether `/` is a repository does not matter; a git that is missing does.
+    if (isRefusal(error) && error.hint === undefined) return { detail: 'found' }
+    throw error
+  }
+}
+
+/** A workspace can be used when it is a repository with a commit; a writing turn needs its git directory elsewhere. */
+async function workspace({ label, path }: { label: string; path: string }): Promise<Check> {
+  const name = `workspace ${label}`
+  const seen = await look(name, 'make it a git worktree with a commit', async () => {
+    await headRevision(path)
+    const inside = containsPath(path, await commonDir(path))
+    return { detail: inside ? `${path}, read-only turns only: its .git directory is inside` : path }
+  })
+  return seen.check
+}
+
+async function disk(home: string): Promise<{ detail: string }> {
+  const space = await measureDisk(home)
+  if (space === null) return { detail: 'the system does not say' }
+  const detail = `${Math.floor(space.free / 1_048_576)} MiB free`
+  if (isDiskLow(space)) throw new Refusal('io', `${detail}: turns would be ended`)
+  return { detail }
+}
+
+function user(door: Door): Check {
+  const root = process.getuid?.() === 0
+  const ok = !root || door.allowRoot
+  const detail = root ? 'root: a turn is root for every file it can see' : 'an ordinary user'
+  return {
+    name: 'user',
+    ok,
+    detail,
+    fix: ok ? null : 'use an ordinary user, or --allow-root on a throw-away machine',
+  }
+}
+
+function line({ name, ok, detail, fix }: Check): string {
+  const mark = ok ? colours.green('ok  ') : colours.red('FAIL')
+  return `${mark} ${printable(name).padEnd(20)} ${printable(detail)}\n${fix === null ? '' : `     ${printable(fix)}\n`}`
+}
