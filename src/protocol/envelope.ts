@@ -205,13 +205,16 @@ function readEnvelope(plaintext: Uint8Array): z.infer<typeof envelopeSchema> {
   if (looseIntegers.some(isRead)) throw unreadable('inline')
   const read = envelopeSchema.safeParse(value)
   if (read.success) return read.data
-  const v = isJsonObject(value) ? value['v'] : undefined
-  if (typeof v === 'string' && v !== envelopeVersion) {
-    throw new Refusal('unsupported', 'envelope: unknown version', { field: 'v' })
-  }
+  const { v, requires } = isJsonObject(value) ? value : {}
+  if (typeof v === 'string' && v !== envelopeVersion) throw unsupported('v')
+  if (Array.isArray(requires) && requires.length > 0) throw unsupported('requires')
   throw unreadable('inline')
 }
 
 function unreadable(field: string): Refusal {
   return new Refusal('malformed', `envelope: malformed at ${field}`, { field })
+}
+
+function unsupported(field: string): Refusal {
+  return new Refusal('unsupported', `envelope: unsupported at ${field}`, { field })
 }

@@ -1,4 +1,5 @@
 import * as pure from 'nostr-tools/pure'
+import { fastEventCharsMax } from '../limits.ts'
 import { type EventTemplate, eventSchema, type NostrEvent } from './event.ts'
 import { publicKeyOf, secretBytes } from './keys.ts'
 
@@ -15,7 +16,10 @@ interface Crypto {
   verifyEvent(event: NostrEvent): boolean
 }
 
-let crypto: Crypto = pure
+/** Quotes, comma and brackets of a part of a tag, generously. */
+const tagPartChars = 5
+
+let fast: Crypto = pure
 let loading: Promise<void> | null = null
 
 /**
@@ -34,7 +38,7 @@ export function createSigner(secretHex: string): Signer {
     publicKey: publicKeyOf(secretHex),
     sign({ kind, created_at, tags, content }) {
       const copy = { kind, created_at, tags: tags.map((tag) => [...tag]), content }
-      return sevenFields(crypto.finalizeEvent(copy, secret))
+      return sevenFields(cryptoFor(copy).finalizeEvent(copy, secret))
     },
   }
 }
@@ -45,7 +49,14 @@ export function createSigner(secretHex: string): Signer {
  */
 export function verifyEvent(event: NostrEvent): boolean {
   const read = eventSchema.safeParse(event)
-  return read.success && crypto.verifyEvent(sevenFields(read.data))
+  return read.success && cryptoFor(read.data).verifyEvent(sevenFields(read.data))
+}
+
+/** The WebAssembly implementation has a heap of one megabyte that does not grow: long events go to the pure one. */
+function cryptoFor({ content, tags }: EventTemplate): Crypto {
+  let chars = content.length
+  for (const tag of tags) for (const part of tag) chars += part.length + tagPartChars
+  return chars <= fastEventCharsMax ? fast : pure
 }
 
 function sevenFields({ id, pubkey, created_at, kind, tags, content, sig }: NostrEvent): NostrEvent {
@@ -56,7 +67,7 @@ async function loadWasm(): Promise<void> {
   try {
     const [wasm, { initNostrWasm }] = await Promise.all([import('nostr-tools/wasm'), import('nostr-wasm')])
     wasm.setNostrWasm(await initNostrWasm())
-    crypto = wasm
+    fast = wasm
   } catch {
     // The pure implementation answers the same, only slower.
   }
