@@ -1,6 +1,5 @@
 import { Refusal } from '../../protocol/refusal.ts'
 import { effectId } from '../../store/tasks/derived.ts'
-import { closeInheritedDescriptors } from '../probe/descriptors.ts'
 import { pinProgram } from '../probe/program.ts'
 import { takeSnapshot } from '../snapshot/take.ts'
 import type { EngineRun } from '../supervise/engine.ts'
@@ -29,7 +28,6 @@ export async function dispatch(
   await trace.step(effectStep(effect))
   await checkUnchanged(admitted)
   const turnFolder = await writeTurnFolder(deps.disk, recorder.store().dir, admitted.task)
-  closeInheritedDescriptors()
   const hold = await recorder.store().lockTask(taskId)
   try {
     if (await isCancelled(ownership)) return null
