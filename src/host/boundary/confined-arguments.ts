@@ -42,7 +42,8 @@ export function confinedArguments(boundary: Boundary, command: ConfinedCommand):
     ...(command.turnFolder === null ? [] : ['--ro-bind', command.turnFolder, turnFolderInside]),
     ...policy.hidden.filter(({ path }) => isVisible(boundary, path)).flatMap(cover),
     ...policy.git.flatMap((path) => ['--ro-bind', path, path]),
-    ...['--remount-ro', '/dev', '--remount-ro', '/'],
+    // Run by root, a command could otherwise set the machine's own kernel settings without any capability.
+    ...['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/'],
     ...(policy.offline ? ['--unshare-net'] : []),
     ...['--json-status-fd', String(statusDescriptor), '--clearenv'],
     ...Object.entries(command.env).flatMap(([name, value]) => ['--setenv', name, value]),

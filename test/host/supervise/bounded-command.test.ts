@@ -1,0 +1,318 @@
+import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { prepareBoundary } from '../../../src/host/boundary/prepare.ts'
+import { boundedCommand } from '../../../src/host/supervise/bounded-command.ts'
+import type { EngineRun } from '../../../src/host/supervise/engine.ts'
+import { descendantsOf, readStat } from '../../../src/host/supervise/proc.ts'
+import { isAlive, livingOf, namespaceMembers } from '../../../src/host/supervise/process-identity.ts'
+import { systemClock } from '../../../src/seams/clock.ts'
+import { makePlace, type Place, runScript, startScript } from '../../support/sandboxed.ts'
+
+let place: Place
+
+beforeEach(() => {
+  place = makePlace()
+})
+
+afterEach(() => {
+  place.remove()
+})
+
+/** Resolves once the run has written something. */
+function spoken(run: EngineRun): Promise<string> {
+  return new Promise((resolve) => {
+    run.onOutput(() => {
+      const taken = run.take()
+      if (taken !== null) resolve(Buffer.from(taken.bytes).toString())
+    })
+  })
+}
+
+function namespaceOf(run: EngineRun): number {
+  const namespace = run.process?.pid_namespace
+  if (typeof namespace !== 'number') throw new Error('no namespace')
+  return namespace
+}
+
+describe('an ending', () => {
+  it.each([0, 1, 7, 255])('is exit %i, as the command exits', async (code) => {
+    const end = await runScript(place, `exit ${code}`)
+    expect(end).toMatchObject({
+      ending: `exit ${code}`,
+      exit_code: code,
+      stop_requested: false,
+      group_clear: true,
+    })
+    expect(end.memory_exceeded).toBe(false)
+  })
+
+  it('is exit 137 for a command that kills itself', async () => {
+    expect(await runScript(place, 'kill -9 $$')).toMatchObject({ ending: 'exit 137', exit_code: 137 })
+  })
+
+  it('is a signal when the boundary itself is killed', async () => {
+    const run = await startScript(place, 'echo up; exec sleep 30')
+    await spoken(run)
+    process.kill(run.process?.pid ?? 0, 'SIGKILL')
+    expect(await run.ended).toMatchObject({
+      ending: 'stopped by a signal',
+      exit_code: null,
+      stop_requested: false,
+      group_clear: true,
+    })
+  })
+
+  it('is timed out at the deadline, and nobody asked for it', async () => {
+    const end = await runScript(place, 'exec sleep 30', { wallSeconds: 1 })
+    expect(end).toMatchObject({
+      ending: 'timed out',
+      exit_code: null,
+      stop_requested: false,
+      group_clear: true,
+    })
+    expect(end.elapsed_ms).toBeGreaterThanOrEqual(1_000)
+    expect(end.elapsed_ms).toBeLessThan(3_000)
+  })
+
+  it('says why when a program cannot be executed', async () => {
+    const program = join(place.workspace, 'program')
+    writeFileSync(program, 'not a program', { mode: 0o644 })
+    expect(await runScript(place, '', { program })).toMatchObject({ ending: 'exit 126' })
+  })
+
+  it('says why when the boundary cannot be set up', async () => {
+    const boundary = await prepareBoundary({ readable: [place.workspace], offline: true })
+    rmSync(place.workspace, { recursive: true })
+    const run = await boundedCommand(systemClock).start({
+      boundary,
+      program: '/usr/bin/true',
+      arguments: [],
+      workspace: place.workspace,
+      turnFolder: null,
+      wallSeconds: 5,
+      streamBytes: 1_024,
+      memoryBytes: 67_108_864,
+    })
+    const end = await run.ended
+    expect(end.ending).toMatch(/^failed: the boundary could not be set up: bwrap: /)
+    expect(end).toMatchObject({ exit_code: null, stop_requested: false, group_clear: true })
+  })
+
+  it('says why when the boundary program cannot be started', async () => {
+    const boundary = await prepareBoundary({ readable: [place.workspace], offline: true })
+    const run = await boundedCommand(systemClock).start({
+      boundary: { ...boundary, program: '/nonexistent/bwrap' },
+      program: '/usr/bin/true',
+      arguments: [],
+      workspace: place.workspace,
+      turnFolder: null,
+      wallSeconds: 5,
+      streamBytes: 1_024,
+      memoryBytes: 67_108_864,
+    })
+    expect(run.process).toBeNull()
+    expect(await run.ended).toMatchObject({
+      ending: 'failed: the boundary could not be started (ENOENT)',
+      group_clear: true,
+    })
+  })
+})
+
+describe('a stop', () => {
+  it('tells how the command really ended, when it ends on SIGTERM', async () => {
+    const run = await startScript(
+      place,
+      'trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.05; done',
+    )
+    await spoken(run)
+    run.stop()
+    const end = await run.ended
+    expect(end).toMatchObject({ ending: 'exit 3', exit_code: 3, stop_requested: true, group_clear: true })
+  })
+
+  it('kills a command that ignores SIGTERM, after 250 ms', async () => {
+    const run = await startScript(place, 'trap "" TERM; echo up; while :; do sleep 0.05; done')
+    await spoken(run)
+    const asked = Date.now()
+    run.stop()
+    run.stop()
+    const end = await run.ended
+    expect(end).toMatchObject({
+      ending: 'stopped by a signal',
+      exit_code: null,
+      stop_requested: true,
+      group_clear: true,
+    })
+    expect(Date.now() - asked).toBeGreaterThanOrEqual(240)
+    expect(Date.now() - asked).toBeLessThan(2_500)
+  })
+
+  it('after the end changes nothing', async () => {
+    const run = await startScript(place, 'exit 0')
+    await run.ended
+    run.stop()
+    expect((await run.ended).stop_requested).toBe(false)
+  })
+})
+
+describe('what a command leaves behind', () => {
+  it('is ended with it: children in sessions of their own, double forks, nohup', async () => {
+    const run = await startScript(
+      place,
+      'setsid sleep 60 & (setsid sh -c "sleep 60 & sleep 60" &) ; nohup sleep 60 >/dev/null 2>&1 & echo up; sleep 0.3; exit 0',
+    )
+    await spoken(run)
+    const namespace = namespaceOf(run)
+    expect(namespaceMembers(namespace).length).toBeGreaterThan(3)
+    const end = await run.ended
+    expect(end).toMatchObject({ ending: 'exit 0', group_clear: true })
+    expect(namespaceMembers(namespace)).toEqual([])
+    expect(run.process === null ? [] : livingOf(run.process)).toEqual([])
+  })
+
+  it('is ended with it although it ignores every signal and holds the pipes', async () => {
+    const end = await runScript(place, '(trap "" TERM HUP INT; setsid sleep 60) & echo up; exit 4')
+    expect(end).toMatchObject({ ending: 'exit 4', group_clear: true, output: 'up\n' })
+    expect(end.elapsed_ms).toBeLessThan(5_000)
+  })
+
+  it('is ended when it is stopped two levels deep', async () => {
+    const run = await startScript(
+      place,
+      'sh -c "setsid sh -c \\"trap : TERM; echo up; while :; do sleep 1; done\\"" & wait',
+    )
+    await spoken(run)
+    const namespace = namespaceOf(run)
+    run.stop()
+    expect((await run.ended).group_clear).toBe(true)
+    expect(namespaceMembers(namespace)).toEqual([])
+  })
+})
+
+describe('the identity of a run', () => {
+  it('names the living boundary, its start, the boot and the namespace of the command', async () => {
+    const run = await startScript(place, 'echo up; exec sleep 30')
+    await spoken(run)
+    const { process: identity } = run
+    if (identity === null) throw new Error('not started')
+    expect(isAlive(identity)).toBe(true)
+    expect(readStat(identity.pid)?.group).toBe(identity.pid)
+    expect(identity.boot_id).toBe(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim())
+    for (const pid of descendantsOf(identity.pid)) {
+      expect(readlinkSync(`/proc/${pid}/ns/pid`)).toBe(`pid:[${identity.pid_namespace}]`)
+    }
+    expect(livingOf(identity)).toEqual([identity.pid, ...descendantsOf(identity.pid)].sort((a, b) => a - b))
+    expect(isAlive({ ...identity, start_ticks: identity.start_ticks + 1 })).toBe(false)
+    expect(isAlive({ ...identity, boot_id: 'another' })).toBe(false)
+    expect(livingOf({ ...identity, boot_id: 'another' })).toEqual([])
+    run.stop()
+    await run.ended
+    expect(isAlive(identity)).toBe(false)
+  })
+
+  it('does not take another run in a reused namespace number for its own', async () => {
+    const run = await startScript(place, 'echo up; exec sleep 30')
+    await spoken(run)
+    const { process: identity } = run
+    if (identity === null) throw new Error('not started')
+    // An earlier run with the same namespace number, whose boundary is long gone.
+    expect(livingOf({ ...identity, pid: 2 ** 22 + 1, start_ticks: 1 })).toEqual([])
+    expect(livingOf({ ...identity, start_ticks: identity.start_ticks - 1 })).toEqual([])
+    run.stop()
+    await run.ended
+  })
+})
+
+describe('output', () => {
+  it('comes with its offsets, whole', async () => {
+    const end = await runScript(place, 'for i in 1 2 3; do echo line $i; sleep 0.05; done')
+    expect(end.output).toBe('line 1\nline 2\nline 3\n')
+    let offset = 0
+    for (const taken of end.deliveries) {
+      expect(taken.offset).toBe(offset)
+      offset += taken.bytes.length
+    }
+  })
+
+  it('is a real pipe, which a command may open by name', async () => {
+    const end = await runScript(place, 'echo out > /dev/stdout; echo err > /dev/stderr; test -p /dev/stdout')
+    expect(end).toMatchObject({
+      ending: 'exit 0',
+      output: 'out\n',
+      stderr: { text: 'err\n', bytes: 4, truncated: false },
+    })
+  })
+
+  it('of 1 GiB that nobody takes is drained, counted and not kept', async () => {
+    const before = process.memoryUsage().rss
+    const run = await startScript(place, 'yes | head -c 1073741824', { wallSeconds: 60 })
+    const end = await run.ended
+    expect(end.ending).toBe('exit 0')
+    const [taken] = end.last
+    expect(taken?.bytes.length).toBe(65_536)
+    expect(taken?.gaps).toEqual([{ offset: 65_536, bytes: 1_073_741_824 - 65_536 }])
+    expect(process.memoryUsage().rss - before).toBeLessThan(67_108_864)
+  }, 60_000)
+
+  it('on both streams without an end is drained until the deadline', async () => {
+    const end = await runScript(place, 'yes out & yes err >&2', { wallSeconds: 1, streamBytes: 1_024 })
+    expect(end).toMatchObject({ ending: 'timed out', group_clear: true })
+    expect(end.stderr.truncated).toBe(true)
+    expect(end.stderr.text).toHaveLength(1_024)
+    expect(end.stderr.bytes).toBeGreaterThan(1_024)
+  })
+
+  it('of an error stream drops a character that the cap cuts', async () => {
+    const end = await runScript(place, 'head -c 1023 /dev/zero | tr "\\0" x >&2; printf "é" >&2', {
+      streamBytes: 1_024,
+    })
+    expect(end.stderr).toEqual({ text: 'x'.repeat(1_023), bytes: 1_025, truncated: true })
+  })
+})
+
+describe('memory', () => {
+  it('of one process is bounded by its own limit', async () => {
+    const end = await runScript(place, 'head -c 200000000 /dev/zero | tail -c 200000000 | wc -c', {
+      memoryBytes: 67_108_864,
+    })
+    expect(end.output.trim()).not.toBe('200000000')
+    expect(end.group_clear).toBe(true)
+  })
+
+  it('of a whole tree ends the run', async () => {
+    const each = '(head -c 45000000 /dev/zero; sleep 20) | tail -c 45000000 >/dev/null &'
+    const end = await runScript(place, `${each} ${each} ${each} wait`, { memoryBytes: 67_108_864 })
+    expect(end).toMatchObject({
+      memory_exceeded: true,
+      ending: 'stopped by a signal',
+      exit_code: null,
+      group_clear: true,
+    })
+  })
+
+  it('counts temporary files, which are bounded too', async () => {
+    const end = await runScript(place, 'head -c 20000000 /dev/zero > /tmp/big; wc -c < /tmp/big', {
+      memoryBytes: 67_108_864,
+    })
+    expect(end.output.trim()).toBe('8388608')
+  })
+
+  it('is told with the other bounds that held', async () => {
+    expect((await runScript(place, ':')).enforced).toEqual({
+      data_bytes: 268_435_456,
+      tmpfs_bytes: 33_554_432,
+      processes: 512,
+      file_bytes: 8_589_934_592,
+      memory_watch_ms: 100,
+      scope: null,
+    })
+  })
+})
+
+it('leaves no descriptor open behind it', async () => {
+  await runScript(place, ':')
+  const before = readdirSync('/proc/self/fd').length
+  for (let round = 0; round < 3; round += 1) await runScript(place, 'echo x')
+  expect(readdirSync('/proc/self/fd').length).toBe(before)
+})
