@@ -1,0 +1,130 @@
+import { answerBytesMax } from '../limits.ts'
+import { type Operation, type OperationKind, operationRows } from '../protocol/operations.ts'
+import type { DeviceEntry, Outcome } from '../protocol/outcomes.ts'
+import { Refusal } from '../protocol/refusal.ts'
+import { utf8Bytes } from '../protocol/text.ts'
+import type { AccessContext, Asking, TaskContext } from './operations/context.ts'
+import { devicesNow, revoke } from './operations/devices.ts'
+import { invitationIdOf, invite, uninvite } from './operations/invitations.ts'
+import { archiveTask, cancelTask, steerTask } from './operations/task-change.ts'
+import { editQueue, recordCommand } from './operations/task-command.ts'
+import { createTask } from './operations/task-create.ts'
+import { listTasks } from './operations/task-list.ts'
+import { readTask } from './operations/task-read.ts'
+
+/** Everything that an operation may need, and the relay that new invitations name. */
+export interface DispatchContext extends AccessContext, TaskContext {
+  invitationRelay(): string
+}
+
+/** How a request's identity and answer are kept. @see spec/wire.md §7, steps 6 and 7 */
+export type Keeping =
+  /** Durable before the act and before the answer. */
+  | 'effect'
+  /** The command journal is the record; the answer rides on the next write. */
+  | 'journal'
+  /** No effect: the answer rides on the next write. */
+  | 'read'
+  /** Not kept at all. */
+  | 'none'
+
+const effects: readonly OperationKind[] = [
+  'enroll.approve',
+  'enroll.deny',
+  'invite.create',
+  'invite.cancel',
+  'device.revoke',
+  'task.create',
+  'task.steer',
+  'task.cancel',
+  'task.archive',
+]
+
+/** How the answer to an operation is kept. */
+export function keepingOf(kind: OperationKind): Keeping {
+  if (kind === 'task.command' || kind === 'task.queue') return 'journal'
+  if (effects.includes(kind)) return 'effect'
+  return operationRows[kind].retained ? 'read' : 'none'
+}
+
+/**
+ * Acts on an admitted operation.
+ *
+ * Refuses with wire or store codes; operations whose owner this host does not have refuse `unavailable`.
+ * @see spec/wire.md §6
+ */
+export async function dispatch(context: DispatchContext, asking: Asking, op: Operation): Promise<Outcome> {
+  switch (op.kind) {
+    case 'workspace.list':
+      return { kind: 'workspaces', workspaces: labelsOf(context) }
+    case 'task.create':
+      return dispatched(op.kind, await createTask(context, asking, op.task))
+    case 'task.steer':
+      await steerTask(context, asking, op)
+      return dispatched(op.kind, op.task)
+    case 'task.cancel':
+      await cancelTask(context, asking, op)
+      return dispatched(op.kind, op.task)
+    case 'task.archive':
+      await archiveTask(context, asking, op.task)
+      return dispatched(op.kind, op.task)
+    case 'task.command':
+      await recordCommand(context, asking, op.command)
+      return dispatched(op.kind, op.command.task)
+    case 'task.queue':
+      return { kind: 'queue', queue: await editQueue(context, asking, op.task, op.edit) }
+    case 'task.list':
+      return { kind: 'tasks', tasks: await listTasks(context, op.query) }
+    case 'task.read':
+      return { kind: 'task', task: await readTask(context, op.query) }
+    default:
+      return await dispatchAccess(context, asking, op)
+  }
+}
+
+async function dispatchAccess(context: DispatchContext, asking: Asking, op: Operation): Promise<Outcome> {
+  switch (op.kind) {
+    case 'invite.create': {
+      const { rights, grant_expires_at } = op
+      const relay = context.invitationRelay()
+      const terms = { rights, grant_expires_at, relay }
+      return {
+        kind: 'invitation',
+        ...(await invite(context, asking.principal, terms, invitationIdOf(asking))),
+      }
+    }
+    case 'invite.cancel':
+      await uninvite(context, op.invitation)
+      return { kind: 'cancelled', invitation: op.invitation }
+    case 'device.list':
+      return { kind: 'devices', devices: fitting(devicesNow(context)) }
+    case 'device.revoke':
+      return { kind: 'revoked', ...(await revoke(context, op.device)) }
+    case 'enroll.approve':
+    case 'enroll.deny':
+      throw new Refusal('forbidden', 'no pending enrollment has this digest')
+    default:
+      throw new Refusal('unavailable', 'this host has no owner of that operation')
+  }
+}
+
+function labelsOf(context: TaskContext): string[] {
+  return [...new Set(context.settings().workspaces.map(({ label }) => label))].sort()
+}
+
+function dispatched(operation: OperationKind, reference: string): Outcome {
+  return { kind: 'dispatched', receipt: { operation, reference } }
+}
+
+/** The dead ones that would make the answer too long are left out; living ones never are. */
+function fitting(devices: readonly DeviceEntry[]): DeviceEntry[] {
+  const shown: DeviceEntry[] = []
+  let bytes = 64
+  for (const entry of devices) {
+    bytes += utf8Bytes(JSON.stringify(entry)) + 1
+    if (bytes <= answerBytesMax) shown.push(entry)
+    else if (entry.state === 'active') throw new Refusal('bounds', 'the devices do not fit one answer')
+    else break
+  }
+  return shown
+}

@@ -1,0 +1,46 @@
+import type { DeviceCommands } from '../../commands/device-commands.ts'
+import type { HostCore } from '../../host/core.ts'
+import type { Clock } from '../../seams/clock.ts'
+import type { Disk } from '../../seams/disk.ts'
+import type { Random } from '../../seams/random.ts'
+import type { Archive } from '../../store/archive.ts'
+import type { TaskStore } from '../../store/tasks/store.ts'
+import type { AccessBook } from '../access/book.ts'
+import type { Principal } from '../access/principal.ts'
+import type { ServeSettings } from '../serve-settings.ts'
+
+/** What operations on who may do what work on. */
+export interface AccessContext {
+  readonly clock: Clock
+  readonly random: Random
+  readonly book: AccessBook
+  /** Forgets what is remembered of a device beside the book: kept answers, conversation keys. */
+  forget(device: string): void
+}
+
+/** What operations on tasks work on. */
+export interface TaskContext {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly tasks: TaskStore
+  readonly archive: Archive
+  readonly commands: DeviceCommands
+  readonly core: Pick<HostCore, 'plan' | 'settle' | 'steeringOf' | 'noteOf'>
+  settings(): ServeSettings
+  /** Whether one more task may be created for this device now. */
+  mayCreate(device: string): boolean
+}
+
+/** Who asks, and the ID that makes asking again the same thing. */
+export interface Asking {
+  readonly principal: Principal
+  /** The public key that signed: the device's, or the owner's. */
+  readonly signer: string
+  /** The request's ID. */
+  readonly request: string
+}
+
+/** The key that stands behind a principal: the owner's for the local operator, who acts for it. */
+export function keyOf(principal: Principal, owner: string): string {
+  return principal.kind === 'operator' ? owner : principal.key
+}

@@ -1,0 +1,56 @@
+import { createsPerHourMax } from '../../limits.ts'
+import type { NewTask } from '../../protocol/operations/tasks.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { deviceTaskId } from '../../protocol/task-id.ts'
+import { taskCommandSchemaName } from '../../store/tasks/command.ts'
+import { boundedCommand } from '../../store/tasks/words.ts'
+import type { Asking, TaskContext } from './context.ts'
+
+/**
+ * Creates the one task that this request can create. The same request again, after a restart too, finds it: equal
+ * title and prompt are success, others `conflict`.
+ *
+ * Also refuses `forbidden` for a label that this host does not have, `rate_limited` past 60 an hour of one device,
+ * and what the store refuses.
+ * @returns the task's ID
+ * @see spec/wire.md §6
+ */
+export async function createTask(context: TaskContext, asking: Asking, asked: NewTask): Promise<string> {
+  const task = deviceTaskId(asking.signer, asking.request)
+  const first = await context.tasks.submitRequest(task)
+  if (first !== null) {
+    const same =
+      first.action.type === 'submit' &&
+      first.action.intent.title === asked.title &&
+      first.action.intent.prompt === asked.prompt
+    if (!same) throw new Refusal('conflict', 'this request created another task')
+  } else {
+    const workspace = context.settings().workspaces.find((kept) => kept.label === asked.workspace)
+    if (workspace === undefined) throw new Refusal('forbidden', 'no workspace has this label')
+    if (asking.principal.kind === 'device' && !context.mayCreate(asking.signer)) {
+      throw new Refusal('rate_limited', `a device creates at most ${createsPerHourMax} tasks an hour`)
+    }
+    await context.tasks.apply(submitBytes(task, asked, workspace.path))
+  }
+  void context.core.plan(task, asking.principal.kind === 'device' ? asking.signer : undefined)
+  return task
+}
+
+function submitBytes(task: string, asked: NewTask, path: string): Uint8Array {
+  const command = {
+    schema: taskCommandSchemaName,
+    command_id: `create-${task.slice(0, 48)}`,
+    task_id: task,
+    expected_revision: null,
+    action: {
+      type: 'submit',
+      intent: {
+        title: asked.title,
+        prompt: asked.prompt,
+        workspace: { path, source_revision: null },
+        configuration: { adapter: boundedCommand, model: null },
+      },
+    },
+  }
+  return new TextEncoder().encode(JSON.stringify(command))
+}

@@ -1,0 +1,83 @@
+import { presenceEverySeconds, presenceSeconds } from '../limits.ts'
+import type { Presence } from '../protocol/bodies/presence.ts'
+import type { NostrEvent } from '../protocol/event.ts'
+import { presenceMailbox } from '../protocol/mailbox.ts'
+import { type Clock, nowSeconds, type Timer } from '../seams/clock.ts'
+import type { AccessBook } from './access/book.ts'
+import { currentGrants } from './access/grants.ts'
+import { type Sealer, seal } from './seal.ts'
+
+/** What this host can do for a device, in the words of presence. */
+const capabilities = ['invite', 'task-command', 'task-create', 'task-queue', 'task-read', 'workspace-list']
+
+/** Tells enrolled devices that the host is here. */
+export interface Announcer {
+  /** Announces to every enrolled device now, and every minute from now on. */
+  announce(): void
+  announceTo(device: string): void
+  close(): void
+}
+
+/**
+ * @param generation rises with each start of the service
+ * @param publish hands an event to the relay of the device's grant while it is fresh (Unix seconds)
+ * @see spec/wire.md §5
+ */
+export function createAnnouncer(deps: {
+  clock: Clock
+  book: AccessBook
+  sealer: Sealer
+  generation: number
+  publish(relay: string, event: NostrEvent, freshUntil: number): void
+}): Announcer {
+  const { clock, book, sealer } = deps
+  let timer: Timer | null = null
+  let closed = false
+
+  const announceTo = (device: string, relay: string): void => {
+    const { host, owner } = book.read()
+    const observed_at = nowSeconds(clock)
+    const body: Presence = {
+      v: 'openagents.host-presence.v1',
+      requires: [],
+      host,
+      owner,
+      generation: deps.generation,
+      protocol: 1,
+      compatibility: { min: 1, max: 1 },
+      capabilities,
+      observed_at,
+      telemetry: null,
+    }
+    const mailbox = presenceMailbox(sealer.keyOf(device))
+    const until = observed_at + presenceSeconds
+    deps.publish(relay, seal(sealer, device, mailbox, body, observed_at, until), until)
+  }
+
+  const enrolled = (): Map<string, string> => {
+    const relays = new Map<string, string>()
+    for (const { grant } of currentGrants(book.read(), nowSeconds(clock))) {
+      if (!relays.has(grant.device)) relays.set(grant.device, grant.relay)
+    }
+    return relays
+  }
+
+  const announce = (): void => {
+    if (closed) return
+    for (const [device, relay] of enrolled()) announceTo(device, relay)
+    timer?.cancel()
+    timer = clock.after(presenceEverySeconds * 1000, announce)
+  }
+
+  return {
+    announce,
+    announceTo(device) {
+      const relay = enrolled().get(device)
+      if (relay !== undefined && !closed) announceTo(device, relay)
+    },
+    close() {
+      closed = true
+      timer?.cancel()
+    },
+  }
+}

@@ -1,0 +1,148 @@
+import { reAskSeconds, requestsInFlightMax } from '../limits.ts'
+import type { NostrEvent } from '../protocol/event.ts'
+import type { RelayPolicy } from '../protocol/relay-url.ts'
+import { nowSeconds } from '../seams/clock.ts'
+import { type ActDeps, act, actOnRedemption, answer, keptFor } from './act.ts'
+import { type Admission, type Asked, admit } from './admit.ts'
+import { faultOf, readArrival } from './arrivals.ts'
+import { reasonOf } from './log.ts'
+import { recently } from './recently.ts'
+import type { Arrival } from './relay-link.ts'
+import { isKnown, type StrangerGate } from './strangers.ts'
+
+export interface RequestDeps extends ActDeps {
+  /** The conversation key with a peer, from one of two caches: strangers never push out those whom the host knows. */
+  keyOf(peer: string): Uint8Array
+  readonly policy: RelayPolicy
+  readonly gate: StrangerGate
+  /** Hands an answer to the relay that its request came from, while it is fresh (Unix seconds). */
+  publish(relay: string, event: NostrEvent, freshUntil: number): void
+  /** A device has a grant. */
+  enrolled(device: string): void
+  /** A device that the host knows wants it to show itself. */
+  nudged(device: string): void
+}
+
+/** The host's side of every request, from any relay. */
+export interface Requests {
+  /** Whether an event is for us and its signature holds; the reason is counted when not. */
+  verify(event: NostrEvent): boolean
+  /** Takes a verified event. Never throws; each request runs on its own, so a slow one delays no other. */
+  receive(event: NostrEvent, arrival: Arrival): void
+  inFlight(): number
+  /** Resolves when everything that was received has been answered or dropped. */
+  idle(): Promise<void>
+}
+
+/**
+ * Receives, admits, acts and answers.
+ * @see spec/wire.md §7
+ */
+export function createRequests(deps: RequestDeps): Requests {
+  const { book, counters, log } = deps
+  const { clock } = deps.context
+  const acting = new Map<string, string>()
+  const running = new Set<Promise<void>>()
+  const mayAskAgain = recently(clock, reAskSeconds)
+
+  const take = async (event: NostrEvent, arrival: Arrival): Promise<void> => {
+    counters.count('received')
+    if (arrival.again && !mayAskAgain(event.id)) return counters.count('asked_again')
+    const known = isKnown(book.read(), event.pubkey)
+    const conversationKey = deps.keyOf(event.pubkey)
+    const arrived = readArrival(event, arrival.relay, { conversationKey, policy: deps.policy, known })
+    if (arrived.kind === 'nothing') return counters.count(arrived.reason)
+    if (arrived.kind === 'nudge') return known ? deps.nudged(event.pubkey) : undefined
+    const { asked } = arrived
+    const admission = admit(asked, {
+      record: book.read(),
+      kept: deps.replies.find(asked.head.request),
+      inFlight: acting.get(asked.head.request) ?? null,
+      now: nowSeconds(clock),
+    })
+    await follow(asked, admission, arrival)
+  }
+
+  const follow = async (asked: Asked, admission: Admission, arrival: Arrival): Promise<void> => {
+    if ('heard' in admission && admission.heard !== null) book.seen(admission.heard)
+    switch (admission.kind) {
+      case 'silent':
+        return counters.count(admission.reason)
+      case 'kept':
+        // Stored history is no question: whoever wants the answer once more asks once more.
+        return arrival.stored ? counters.count('history') : publish(asked, admission.reply)
+      case 'refuse':
+        return refuse(asked, admission)
+      case 'redeem':
+        await claimed(asked, () => actOnRedemption(deps, asked, admission.op))
+        return deps.enrolled(asked.signer)
+      case 'act':
+        return await claimed(asked, () => act(deps, asked, admission.principal, admission.op))
+    }
+  }
+
+  /** Runs `work` as the one holder of this request's ID and publishes what it gives. */
+  const claimed = async (asked: Asked, work: () => Promise<NostrEvent | null>): Promise<void> => {
+    const { request } = asked.head
+    if (acting.size >= requestsInFlightMax) {
+      counters.count('too_many_in_flight')
+      return refuse(asked, { code: 'rate_limited', missing: null, retain: false })
+    }
+    acting.set(request, asked.event)
+    try {
+      const reply = await work()
+      if (reply !== null) publish(asked, reply)
+    } finally {
+      acting.delete(request)
+    }
+  }
+
+  const refuse = (
+    asked: Asked,
+    { code, missing, retain }: Pick<Extract<Admission, { kind: 'refuse' }>, 'code' | 'missing' | 'retain'>,
+  ): void => {
+    if (isStranger(asked) && !deps.gate.mayRefuse()) {
+      counters.count('stranger_refusals')
+      return
+    }
+    const reply = answer(deps, asked, { status: 'refused', code, missing })
+    if (retain) deps.replies.ride({ ...keptFor(deps, asked), reply })
+    publish(asked, reply)
+  }
+
+  /** Whoever knows an invitation's capability was told it; of the rest only the few in the book are known. */
+  const isStranger = ({ op, signer }: Asked): boolean =>
+    !(op.ok && op.op.kind === 'enroll.redeem') && !isKnown(book.read(), signer)
+
+  const publish = (asked: Asked, reply: NostrEvent): void => {
+    counters.count('answered')
+    deps.publish(asked.relay, reply, asked.head.expires_at)
+  }
+
+  const failed = (error: unknown): void => {
+    counters.count('failed')
+    log.error('what arrived could not be handled', { reason: reasonOf(error) })
+  }
+
+  return {
+    verify(event) {
+      try {
+        const fault = faultOf(event, book.read(), deps.gate)
+        if (fault !== null) counters.count(fault)
+        return fault === null
+      } catch (error) {
+        failed(error)
+        return false
+      }
+    },
+    receive(event, arrival) {
+      const done = take(event, arrival).catch(failed)
+      running.add(done)
+      void done.finally(() => running.delete(done))
+    },
+    inFlight: () => acting.size,
+    async idle() {
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}

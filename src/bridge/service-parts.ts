@@ -1,0 +1,189 @@
+import type { Launcher } from '../host/supervise/launch-owner.ts'
+import { conversationKeysMax, nudgeAnswerSeconds, strangerKeysMax } from '../limits.ts'
+import { createConversationKeys } from '../protocol/conversation-keys.ts'
+import { Refusal } from '../protocol/refusal.ts'
+import { checkRelayUrl } from '../protocol/relay-url.ts'
+import { createSigner } from '../protocol/signer.ts'
+import { type Clock, nowSeconds } from '../seams/clock.ts'
+import type { Disk } from '../seams/disk.ts'
+import type { Random } from '../seams/random.ts'
+import type { DialRelay } from '../seams/relay-socket.ts'
+import { type AccessBook, openAccessBook } from './access/book.ts'
+import { epochOf } from './access/grants.ts'
+import { standsNow } from './access/principal.ts'
+import { type Counters, createCounters } from './counters.ts'
+import { createCreationLimit } from './creation-limit.ts'
+import type { DispatchContext } from './dispatch.ts'
+import { nextGeneration } from './generation.ts'
+import type { OpenHome } from './home.ts'
+import { openKeptReplies } from './kept-replies.ts'
+import type { Log } from './log.ts'
+import { type Announcer, createAnnouncer } from './presence.ts'
+import { recently } from './recently.ts'
+import { createRelayLinks, type RelayLinks } from './relay-links.ts'
+import { createRequests, type Requests } from './requests.ts'
+import type { Sealer } from './seal.ts'
+import { policyOf, type ServeSettings } from './serve-settings.ts'
+import { createStrangerGate, isKnown } from './strangers.ts'
+import { openTaskSide, type TaskSide } from './task-side.ts'
+
+export interface ServiceDeps {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly random: Random
+  readonly dial: DialRelay
+  readonly launcher: Launcher
+  readonly log: Log
+  /** Absolute. */
+  readonly home: string
+  /** This process. */
+  readonly pid: number
+  /** Relays beside those of the settings, such as an embedded one; they come first. */
+  readonly relays?: readonly string[]
+  /** From a local option: loopback relays without TLS are admitted. */
+  readonly loopbackTest?: boolean
+  readonly relayLifetimeSeconds?: number
+}
+
+/** The parts of a running service, and how to end each, the last opened first. */
+export interface ServiceParts {
+  readonly home: OpenHome
+  readonly book: AccessBook
+  readonly side: TaskSide
+  readonly context: DispatchContext
+  readonly counters: Counters
+  readonly links: RelayLinks
+  readonly requests: Requests
+  readonly announcer: Announcer
+  readonly generation: number
+  settings(): ServeSettings
+  /** Serves these settings from now on. Refuses `configuration` without a relay, `forbidden` for one outside the policy. */
+  take(settings: ServeSettings): void
+  /** Takes no further request. */
+  refuseMore(): void
+}
+
+/**
+ * Opens everything that a service consists of; nothing is dialled yet.
+ * @param opened takes the end of each part, in the order in which they were opened
+ */
+export async function openServiceParts(
+  deps: ServiceDeps,
+  home: OpenHome,
+  opened: (end: () => Promise<void>) => void,
+): Promise<ServiceParts> {
+  const { disk, clock, random, log } = deps
+  const { paths, hostKey } = home
+  const signer = createSigner(hostKey.secret)
+  const counters = createCounters()
+  let settings = home.settings
+  let accepting = true
+  relaysOf(deps, settings)
+
+  const book = await openAccessBook(disk, clock, paths, { host: signer.publicKey, owner: settings.owner })
+  opened(book.close)
+  const replies = await openKeptReplies({ disk, clock, log }, paths.replies, (key) =>
+    epochOf(book.read(), key),
+  )
+  opened(replies.close)
+  const generation = await nextGeneration(disk, paths.generation)
+  const side = await openTaskSide({
+    disk,
+    clock,
+    paths,
+    log,
+    launcher: deps.launcher,
+    workspaces: () => settings.workspaces,
+    standing: (sender) => standsNow(book.read(), sender, nowSeconds(clock)),
+  })
+  opened(side.close)
+
+  const keys = createConversationKeys(hostKey.secret, conversationKeysMax)
+  const strangerKeys = createConversationKeys(hostKey.secret, strangerKeysMax)
+  const keyOf = (peer: string) => (isKnown(book.read(), peer) ? keys : strangerKeys).get(peer)
+  const sealer: Sealer = { signer, random, keyOf }
+  const links = createRelayLinks(
+    {
+      signer,
+      clock,
+      random,
+      dial: deps.dial,
+      verify: (event) => accepting && requests.verify(event),
+      onEvent: (event, arrival) => requests.receive(event, arrival),
+      ...(deps.relayLifetimeSeconds === undefined ? {} : { lifetimeSeconds: deps.relayLifetimeSeconds }),
+    },
+    counters,
+    log,
+  )
+  const announcer = createAnnouncer({ clock, book, sealer, generation, publish: links.publish })
+  const context: DispatchContext = {
+    ...side,
+    disk,
+    clock,
+    random,
+    book,
+    settings: () => settings,
+    mayCreate: createCreationLimit(clock),
+    invitationRelay: () => links.urls()[0] ?? '',
+    forget(device) {
+      replies.drop(device)
+      keys.drop(device)
+      void side.commands.evaluateAll()
+    },
+  }
+  const mayAnswerNudge = recently(clock, nudgeAnswerSeconds)
+  const requests = createRequests({
+    sealer,
+    keyOf,
+    policy: policyFor(deps, settings),
+    book,
+    replies,
+    gate: createStrangerGate(clock),
+    counters,
+    context,
+    log,
+    publish: links.publish,
+    enrolled: announcer.announceTo,
+    nudged(device) {
+      if (!mayAnswerNudge(device)) return
+      void side.commands.evaluateAll()
+      announcer.announceTo(device)
+    },
+  })
+  return {
+    home,
+    book,
+    side,
+    context,
+    counters,
+    links,
+    requests,
+    announcer,
+    generation,
+    settings: () => settings,
+    take(next) {
+      const urls = relaysOf(deps, next)
+      settings = next
+      links.serve(urls)
+    },
+    refuseMore() {
+      accepting = false
+    },
+  }
+}
+
+/** The relays to serve, the primary first. */
+function relaysOf(deps: ServiceDeps, settings: ServeSettings): string[] {
+  const policy = policyFor(deps, settings)
+  const urls = [...new Set([...(deps.relays ?? []), ...settings.relays])]
+  if (urls.length === 0) {
+    throw new Refusal('configuration', 'this host has no relay', {
+      hint: 'drawbridge relay add wss://…, or drawbridge serve --embedded-relay',
+    })
+  }
+  return urls.map((url) => checkRelayUrl(url, policy))
+}
+
+function policyFor(deps: ServiceDeps, settings: ServeSettings) {
+  return deps.loopbackTest ? 'loopback_test' : policyOf(settings)
+}
