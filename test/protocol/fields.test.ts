@@ -10,7 +10,6 @@ import {
   hexId,
   isPublicKey,
   newSecretKey,
-  publicKeyOf,
   shortHexId,
   unixSeconds,
 } from '../../src/protocol/keys.ts'
@@ -107,9 +106,11 @@ describe('keys and digests', () => {
   })
 
   it('know them still after more keys than are remembered', () => {
-    for (let scalar = 1; scalar <= liftedKeysMax / 8; scalar += 1) {
-      expect(isPublicKey(publicKeyOf(scalar.toString(16).padStart(64, '0')))).toBe(true)
-    }
+    const points = Array.from({ length: 3 * liftedKeysMax }, (_, x) =>
+      x.toString(16).padStart(64, '0'),
+    ).filter(isPublicKey)
+    expect(points.length).toBeGreaterThan(liftedKeysMax)
+    expect(points.every(isPublicKey)).toBe(true)
     expect(isPublicKey(hostFixtures.keys.host)).toBe(true)
   })
 

@@ -87,6 +87,13 @@ describe('NIP-44', () => {
     await refused('malformed', () => decrypt(payload))
   })
 
+  it.each([
+    ['a short key', new Uint8Array(31), nonce],
+    ['a short nonce', key, new Uint8Array(31)],
+  ])('is never used with %s', (_name, otherKey, otherNonce) => {
+    expect(() => encrypt('a', otherKey, otherNonce)).toThrow('32 bytes each')
+  })
+
   it('refuses to encrypt nothing', async () => {
     await refused('bounds', () => encrypt('', key, nonce))
   })

@@ -3,8 +3,7 @@ import { parseBody } from '../../src/protocol/body.ts'
 import { operationRows, operationSchema, outcomeAnswers, rightOf } from '../../src/protocol/operations.ts'
 import { outcomeSchema } from '../../src/protocol/outcomes.ts'
 import type { WireCode } from '../../src/protocol/refusal.ts'
-import { parseRequest } from '../../src/protocol/request-parts.ts'
-import { hostFixtures, requestWith, validBody } from '../support/host-fixtures.ts'
+import { hostFixtures, requestWith } from '../support/host-fixtures.ts'
 import { refused } from '../support/refusals.ts'
 
 const id = '7a'.repeat(32)
@@ -226,46 +225,6 @@ describe('the operations table', () => {
         'thread.stop',
       ].sort(),
     )
-  })
-})
-
-describe('a request whose operation alone is bad', () => {
-  it.each([
-    ['malformed', { kind: 'host.reboot' }, 'op.kind'],
-    ['malformed', { kind: 'device.list', extra: 1 }, 'op.extra'],
-    ['malformed', 'device.list', 'op'],
-    ['malformed', { kind: 'enroll.redeem', invitation: id, capability: id }, 'grant'],
-    ['bounds', ofCommand({ text: ' ' }), 'op.command.text'],
-  ] as const)('comes back with its head and %s', (code, op, field) => {
-    const body = requestWith(op)
-    const reading = parseRequest(body, 'production')
-    if (reading.ok) throw new Error('accepted')
-    expect(reading.refusal).toMatchObject({ code, field })
-    const { op: _op, ...head } = body
-    expect(reading.head).toEqual(head)
-  })
-
-  it('comes back with its head when there is none', () => {
-    const { op: _op, ...rest } = validBody('request_device_list')
-    const reading = parseRequest(rest, 'production')
-    expect(reading).toMatchObject({ ok: false, head: rest, refusal: { code: 'malformed', field: 'op' } })
-  })
-
-  it.each([
-    ['malformed', { epoch: null }],
-    ['malformed', { request: 'x' }],
-    ['malformed', { also: 1 }],
-    ['forbidden', { relay: 'ws://relay.example.net/' }],
-    ['unsupported', { v: 'openagents.host-request.v2' }],
-    ['unsupported', { requires: ['x'] }],
-  ] as const)('is thrown with %s when the head is bad too: %j', async (code, changes) => {
-    const body = { ...requestWith({ kind: 'host.reboot' }), ...changes }
-    await refused(code, () => parseRequest(body, 'production'))
-  })
-
-  it('is whole when nothing is bad', () => {
-    const body = validBody('request_command_send')
-    expect(parseRequest(body, 'production')).toEqual({ ok: true, request: body })
   })
 })
 
