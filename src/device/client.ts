@@ -1,97 +1,246 @@
-import type { CommandAction, QueueEdit } from '../protocol/operations/commands.ts'
-import type { NewTask } from '../protocol/operations/tasks.ts'
+import { deviceWaitMs, pageItemsMax, requestSecondsMax } from '../limits.ts'
 import type { Operation } from '../protocol/operations.ts'
-import type { Outcome, QueueView } from '../protocol/outcomes.ts'
-import type { WireCode } from '../protocol/refusal.ts'
-import type { RelayPolicy } from '../protocol/relay-url.ts'
-import type { Right } from '../protocol/rights.ts'
-import type { TaskDetail, TaskList } from '../protocol/task-pages.ts'
-import type { Clock } from '../seams/clock.ts'
-import type { Disk } from '../seams/disk.ts'
-import type { Random } from '../seams/random.ts'
-import type { DialRelay } from '../seams/relay-socket.ts'
+import type { Outcome, OutcomeKind } from '../protocol/outcomes.ts'
+import { isRefusal, Refusal } from '../protocol/refusal.ts'
+import { deviceTaskId } from '../protocol/task-id.ts'
+import type { TaskDetail } from '../protocol/task-pages.ts'
+import { nowSeconds } from '../seams/clock.ts'
+import { randomId } from '../seams/random.ts'
+import type { Device, DeviceOptions, NewCommand, Sent } from './device.ts'
+import { type Identity, openIdentity } from './identity.ts'
+import type { Undecided } from './outbox-entry.ts'
+import { openPairing, type Paired, type Pairing } from './pairing.ts'
+import { requestBody, signRequest } from './request.ts'
+import { flushOutbox } from './sender.ts'
+import { sentOf } from './sent.ts'
 
-export interface DeviceOptions {
-  readonly disk: Disk
-  readonly clock: Clock
-  readonly random: Random
-  readonly dial: DialRelay
-  /** Absolute path of the state directory; made 0700 when missing. */
-  readonly dir: string
-  readonly policy: RelayPolicy
-  /** How long one call may wait for the host before it ends as unknown. */
-  readonly waitMs?: number
-}
-
-/** What this device is and may do. Times are Unix seconds. */
-export interface Whoami {
-  readonly device: string
-  readonly paired: {
-    readonly host: string
-    readonly owner: string
-    readonly relay: string
-    readonly rights: readonly Right[]
-    readonly epoch: number
-    readonly grant: string
-    readonly issued_at: number
-    readonly expires_at: number
-  } | null
-}
-
-/** How one durable send stands. A timeout is never a refusal. */
-export type SendState =
-  | { readonly state: 'accepted' }
-  | { readonly state: 'refused'; readonly code: WireCode; readonly missing: Right | null }
-  /** Still in the outbox, and sent again at the next flush; `why` is for people. */
-  | { readonly state: 'unknown'; readonly why: string }
-
-/** A durable send as shown to a person. */
-export type Sent = {
-  /** The command ID; for a create the request ID. */
-  readonly id: string
-  /** `create`, or the command's action. */
-  readonly kind: string
-  readonly task: string
-  /** Unix seconds. */
-  readonly queued_at: number
-} & SendState
-
-/** A command as a person gives it. */
-export interface NewCommand {
-  readonly task: string
-  readonly action: CommandAction
-  readonly text: string
-  readonly emulate?: boolean
-  /** The task revision it answers to; read from the host when not given. */
-  readonly based_on?: number
+interface State {
+  readonly options: DeviceOptions
+  readonly identity: Identity
+  readonly pairing: Pairing
+  readonly waitMs: number
 }
 
 /**
- * A device with its state directory. Calls that only look throw `timeout` when the host does not answer and the
- * host's own code when it refuses; durable sends never throw for either, they say how they stand.
+ * Opens a device by its state directory, which is made, with a key, when there is none. Nothing is dialled before
+ * something is asked.
  */
-export interface Device {
-  /** Pairs with the host of an invitation. Refuses with the host's code, `expired`, `conflict`, `malformed` or `timeout`. */
-  redeem(code: string): Promise<Whoami>
-  whoami(): Promise<Whoami>
-  workspaces(): Promise<readonly string[]>
-  tasks(workspace: string, page?: { cursor?: string; limit?: number }): Promise<TaskList>
-  /** A task with a page of its steps; its workspace is looked for when not given. */
-  read(task: string, page?: { workspace?: string; cursor?: string; limit?: number }): Promise<TaskDetail>
-  /** A look at or a change of the held messages; not durable, it needs its answer now. */
-  queue(task: string, edit: QueueEdit): Promise<QueueView>
-  /** Durable. `bounds`, before anything is kept, when the signed event could not travel. */
-  create(task: NewTask): Promise<Sent>
-  /** Durable; its command ID is minted once. */
-  command(command: NewCommand): Promise<Sent>
-  /** Any other operation, once, not durable. */
-  ask(op: Operation): Promise<Outcome>
-  /** Everything in the outbox, oldest first: undecided, and the latest decided. */
-  outbox(): Promise<readonly Sent[]>
-  /** Sends what is undecided again, in order, and says how everything stands. */
-  flush(): Promise<readonly Sent[]>
-  /** Ends its connection. */
-  close(): void
+export async function openDevice(options: DeviceOptions): Promise<Device> {
+  const identity = await openIdentity(options.disk, options.random, options.dir)
+  // A wait never outlives the request that it is for.
+  const waitMs = Math.min(options.waitMs ?? deviceWaitMs, (requestSecondsMax - 5) * 1000)
+  const pairing = await openPairing(options, identity, waitMs)
+  const state: State = { options, identity, pairing, waitMs }
+  return {
+    async redeem(code) {
+      await pairing.redeem(code)
+      return pairing.whoami()
+    },
+    whoami: async () => pairing.whoami(),
+    workspaces: () => workspaces(state),
+    tasks: (workspace, page = {}) => tasks(state, workspace, page),
+    read: (task, page = {}) => read(state, task, page),
+    queue: (task, edit) => queue(state, task, edit),
+    create: (task) => create(state, task),
+    command: (command) => sendCommand(state, command),
+    ask: (op) => ask(state, op),
+    outbox: async () => (await pairing.paired().outbox.entries()).map(sentOf),
+    async flush() {
+      await flush(state)
+      return (await pairing.paired().outbox.entries()).map(sentOf)
+    },
+    close: () => pairing.close(),
+  }
 }
 
-export type OpenDevice = (options: DeviceOptions) => Promise<Device>
+/** Asks once. Throws the host's code, or `timeout` with the reason that the device can see. */
+async function ask(state: State, op: Operation): Promise<Outcome> {
+  const { options, identity, pairing, waitMs } = state
+  const { clock, random, policy } = options
+  const { access, exchange } = pairing.paired()
+  const sign = async () => {
+    const { grant } = access()
+    const to = { host: grant.host, relay: grant.relay, grant }
+    return signRequest({
+      identity,
+      to,
+      op,
+      request: randomId(random),
+      now: nowSeconds(clock),
+      random,
+      policy,
+    })
+  }
+  const answer = await exchange.ask(sign, clock.nowMs() + waitMs)
+  if (answer.heard === 'silence') throw new Refusal('timeout', answer.why)
+  if (answer.result.status === 'ok') return answer.result.outcome
+  const { code, missing } = answer.result
+  const what = missing === null ? code : `this device has no right to ${missing}`
+  throw new Refusal(code, `the host refused: ${what}`, missing === null ? {} : { missing })
+}
+
+async function askFor<K extends OutcomeKind>(
+  state: State,
+  op: Operation,
+  kind: K,
+): Promise<Extract<Outcome, { kind: K }>> {
+  const outcome = await ask(state, op)
+  if (!isOutcome(outcome, kind)) throw new Refusal('malformed', 'the host answered something else')
+  return outcome
+}
+
+function isOutcome<K extends OutcomeKind>(
+  outcome: Outcome,
+  kind: K,
+): outcome is Extract<Outcome, { kind: K }> {
+  return outcome.kind === kind
+}
+
+async function workspaces(state: State): Promise<readonly string[]> {
+  return (await askFor(state, { kind: 'workspace.list' }, 'workspaces')).workspaces
+}
+
+async function tasks(state: State, workspace: string, page: { cursor?: string; limit?: number }) {
+  const query = { workspace, cursor: page.cursor ?? null, limit: page.limit ?? pageItemsMax }
+  const found = (await askFor(state, { kind: 'task.list', query }, 'tasks')).tasks
+  await state.pairing
+    .paired()
+    .outbox.see(found.items.map(({ task, revision }) => ({ task, revision, workspace })))
+  return found
+}
+
+type Page = { workspace?: string; cursor?: string; limit?: number }
+
+async function read(state: State, task: string, page: Page): Promise<TaskDetail> {
+  const { outbox } = state.pairing.paired()
+  const workspace =
+    page.workspace ?? (await outbox.seen(task))?.workspace ?? (await findWorkspace(state, task))
+  const query = {
+    task,
+    workspace,
+    revision: null,
+    cursor: page.cursor ?? null,
+    limit: page.limit ?? pageItemsMax,
+  }
+  const detail = (await askFor(state, { kind: 'task.read', query }, 'task')).task
+  await outbox.see([{ task, revision: detail.revision, workspace }])
+  return detail
+}
+
+async function findWorkspace(state: State, task: string): Promise<string> {
+  for (const workspace of await workspaces(state)) {
+    let cursor: string | undefined
+    do {
+      const page = await tasks(state, workspace, cursor === undefined ? {} : { cursor })
+      if (page.items.some((item) => item.task === task)) return workspace
+      cursor = page.next ?? undefined
+    } while (cursor !== undefined)
+  }
+  throw new Refusal('not_found', 'no workspace of this host shows such a task')
+}
+
+async function queue(state: State, task: string, edit: Parameters<Device['queue']>[1]) {
+  const view = (await askFor(state, { kind: 'task.queue', task, edit }, 'queue')).queue
+  await state.pairing.paired().outbox.see([{ task, revision: view.revision, workspace: null }])
+  return view
+}
+
+async function create(state: State, task: Parameters<Device['create']>[0]): Promise<Sent> {
+  const { identity, options, pairing } = state
+  const id = randomId(options.random)
+  const created = deviceTaskId(identity.signer.publicKey, id)
+  const sent = await send(state, { id, kind: 'create', task: created, op: { kind: 'task.create', task } })
+  await pairing.paired().outbox.see([{ task: created, revision: null, workspace: task.workspace }])
+  return sent
+}
+
+async function sendCommand(state: State, command: NewCommand): Promise<Sent> {
+  const { task, action, text, emulate = false } = command
+  const look = command.based_on === undefined ? await lookAt(state, task) : { revision: command.based_on }
+  const based_on = 'silent' in look ? await lastRevision(state, command, look.silent) : look.revision
+  const id = randomId(state.options.random)
+  const issued_at = nowSeconds(state.options.clock)
+  const op: Operation = {
+    kind: 'task.command',
+    command: { command: id, task, action, based_on, text, emulate, issued_at },
+  }
+  return send(state, { id, kind: action, task, op }, 'silent' in look ? look.silent : null)
+}
+
+/**
+ * The task's revision now, or why the host does not say it. If it refuses to say, it will refuse the command too, and
+ * in its own words.
+ */
+async function lookAt(state: State, task: string): Promise<{ revision: number } | { silent: string }> {
+  const before = await undecided(state)
+  if (before !== undefined) await flush(state)
+  const blocking = before === undefined ? undefined : await undecided(state)
+  if (blocking !== undefined) return { silent: `it waits behind an earlier message: ${blocking.why}` }
+  try {
+    return { revision: (await queue(state, task, { action: 'list' })).revision }
+  } catch (error) {
+    if (isRefusal(error, 'timeout')) return { silent: error.message }
+    if (isRefusal(error)) return { revision: 0 }
+    throw error
+  }
+}
+
+async function undecided({ pairing }: State): Promise<Undecided | undefined> {
+  const entries = await pairing.paired().outbox.entries()
+  return entries.find((entry) => entry.state === 'undecided')
+}
+
+/**
+ * What the device last saw of the task, for a command that is given while the host is away. A task of this device's
+ * own that it never saw is in its first turn; a message that starts or awaits a turn needs no more than that.
+ */
+async function lastRevision(state: State, { task, action }: NewCommand, why: string): Promise<number> {
+  const { outbox } = state.pairing.paired()
+  const revision = (await outbox.seen(task))?.revision ?? null
+  if (revision !== null) return revision
+  const isOurs = (await outbox.entries()).some((entry) => entry.kind === 'create' && entry.task === task)
+  if (isOurs) return 1
+  if (action === 'send' || action === 'queue') return 0
+  throw new Refusal('timeout', `this device has never seen the task, so the command was not kept: ${why}`)
+}
+
+/**
+ * Keeps something for sending, sends what can be sent, and says how it stands.
+ * @param silent why the host was just found to say nothing: then it is only kept
+ */
+async function send(
+  state: State,
+  what: Pick<Undecided, 'id' | 'kind' | 'task' | 'op'>,
+  silent: string | null = null,
+): Promise<Sent> {
+  const { options, identity, pairing } = state
+  const { access, outbox } = pairing.paired()
+  const { grant } = access()
+  const now = nowSeconds(options.clock)
+  const to = { host: grant.host, relay: grant.relay, grant }
+  // What could never travel is refused before anybody is told that it was sent.
+  requestBody({ identity, to, op: what.op, request: what.id, now, policy: options.policy })
+  await outbox.add({
+    ...what,
+    state: 'undecided',
+    queued_at: now,
+    attempt: null,
+    why: silent ?? 'not sent yet',
+  })
+  if (silent === null) await flush(state)
+  const entry = (await outbox.entries()).find((one) => one.id === what.id)
+  if (entry === undefined) throw new Error('an entry left the outbox undecided')
+  return sentOf(entry)
+}
+
+async function flush({ options, identity, pairing, waitMs }: State): Promise<void> {
+  const paired: Paired = pairing.paired()
+  await flushOutbox({
+    ...paired,
+    identity,
+    waitMs,
+    clock: options.clock,
+    random: options.random,
+    policy: options.policy,
+  })
+}

@@ -1,0 +1,95 @@
+import type { CommandAction, QueueEdit } from '../protocol/operations/commands.ts'
+import type { NewTask } from '../protocol/operations/tasks.ts'
+import type { Operation } from '../protocol/operations.ts'
+import type { Outcome, QueueView } from '../protocol/outcomes.ts'
+import type { WireCode } from '../protocol/refusal.ts'
+import type { RelayPolicy } from '../protocol/relay-url.ts'
+import type { Right } from '../protocol/rights.ts'
+import type { TaskDetail, TaskList } from '../protocol/task-pages.ts'
+import type { Clock } from '../seams/clock.ts'
+import type { Disk } from '../seams/disk.ts'
+import type { Random } from '../seams/random.ts'
+import type { DialRelay } from '../seams/relay-socket.ts'
+
+export interface DeviceOptions {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly random: Random
+  readonly dial: DialRelay
+  /** Absolute path of the state directory; made 0700 when missing. */
+  readonly dir: string
+  readonly policy: RelayPolicy
+  /** How long one call may wait for the host before it ends as unknown. */
+  readonly waitMs?: number
+}
+
+/** What this device is and may do. Times are Unix seconds. */
+export interface Whoami {
+  readonly device: string
+  readonly paired: {
+    readonly host: string
+    readonly owner: string
+    readonly relay: string
+    readonly rights: readonly Right[]
+    readonly epoch: number
+    readonly grant: string
+    readonly issued_at: number
+    readonly expires_at: number
+  } | null
+}
+
+/** How one durable send stands. A timeout is never a refusal. */
+export type SendState =
+  | { readonly state: 'accepted' }
+  | { readonly state: 'refused'; readonly code: WireCode; readonly missing: Right | null }
+  /** Still in the outbox, and sent again at the next flush; `why` is for people. */
+  | { readonly state: 'unknown'; readonly why: string }
+
+/** A durable send as shown to a person. */
+export type Sent = {
+  /** The command ID; for a create the request ID. */
+  readonly id: string
+  /** `create`, or the command's action. */
+  readonly kind: string
+  readonly task: string
+  /** Unix seconds. */
+  readonly queued_at: number
+} & SendState
+
+/** A command as a person gives it. */
+export interface NewCommand {
+  readonly task: string
+  readonly action: CommandAction
+  readonly text: string
+  readonly emulate?: boolean
+  /** The task revision it answers to; read from the host when not given. */
+  readonly based_on?: number
+}
+
+/**
+ * A device with its state directory. Calls that only look throw `timeout` when the host does not answer and the
+ * host's own code when it refuses; durable sends never throw for either, they say how they stand.
+ */
+export interface Device {
+  /** Pairs with the host of an invitation. Refuses with the host's code, `expired`, `conflict`, `malformed` or `timeout`. */
+  redeem(code: string): Promise<Whoami>
+  whoami(): Promise<Whoami>
+  workspaces(): Promise<readonly string[]>
+  tasks(workspace: string, page?: { cursor?: string; limit?: number }): Promise<TaskList>
+  /** A task with a page of its steps; its workspace is looked for when not given. */
+  read(task: string, page?: { workspace?: string; cursor?: string; limit?: number }): Promise<TaskDetail>
+  /** A look at or a change of the held messages; not durable, it needs its answer now. */
+  queue(task: string, edit: QueueEdit): Promise<QueueView>
+  /** Durable. `bounds`, before anything is kept, when the signed event could not travel. */
+  create(task: NewTask): Promise<Sent>
+  /** Durable; its command ID is minted once. */
+  command(command: NewCommand): Promise<Sent>
+  /** Any other operation, once, not durable. */
+  ask(op: Operation): Promise<Outcome>
+  /** Everything in the outbox, oldest first: undecided, and the latest decided. */
+  outbox(): Promise<readonly Sent[]>
+  /** Sends what is undecided again, in order, and says how everything stands. */
+  flush(): Promise<readonly Sent[]>
+  /** Ends its connection. */
+  close(): void
+}

@@ -1,0 +1,92 @@
+import { clockSkewSeconds } from '../limits.ts'
+import type { HostReply, Result } from '../protocol/bodies/reply.ts'
+import type { HostRequest } from '../protocol/bodies/request.ts'
+import { parseBody } from '../protocol/body.ts'
+import { openVerified } from '../protocol/envelope.ts'
+import type { NostrEvent } from '../protocol/event.ts'
+import { type Operation, outcomeAnswers } from '../protocol/operations.ts'
+import { Refusal } from '../protocol/refusal.ts'
+import type { RelayPolicy } from '../protocol/relay-url.ts'
+import { skewWords } from './clock-words.ts'
+import type { Identity } from './identity.ts'
+import type { SignedRequest } from './request.ts'
+
+export interface ReplyTerms {
+  readonly identity: Identity
+  readonly asked: SignedRequest
+  /** Device time, Unix seconds. */
+  readonly now: number
+  readonly policy: RelayPolicy
+}
+
+/**
+ * Reads the host's answer to one request, after every check that a device owes itself: the host signed it, to us, in
+ * the request's mailbox, about this very event, within its lifetime give or take 60 s of clock, and what it brings
+ * answers the operation.
+ *
+ * Refuses `malformed` (ignore it) for all but the times, and `stale` with words about the clocks for those.
+ * @see spec/wire.md §5, §7
+ */
+export function readReply(event: NostrEvent, { identity, asked, now, policy }: ReplyTerms): Result {
+  const { body: request } = asked
+  if (event.pubkey !== request.host) throw foreign('signer')
+  const self = identity.signer.publicKey
+  const opened = openVerified(event, self, (peer) => identity.keys.get(peer))
+  if (opened.recipient !== self) throw foreign('recipient')
+  if (opened.mailbox !== request.request) throw foreign('mailbox')
+  const reply = parseBody('reply', opened.body, policy)
+  if (reply.host !== request.host) throw foreign('host')
+  if (reply.request !== request.request) throw foreign('request')
+  if (reply.request_event !== asked.event.id) throw foreign('request_event')
+  if (reply.expires_at !== request.expires_at) throw foreign('expires_at')
+  checkTimes(reply, request, now)
+  if (reply.result.status === 'ok') checkOutcome(request.op, reply.result.outcome)
+  return reply.result
+}
+
+function checkTimes(reply: HostReply, request: HostRequest, now: number): void {
+  const early = reply.issued_at < request.issued_at - clockSkewSeconds
+  const ahead = reply.issued_at > now + clockSkewSeconds
+  const over = now > reply.expires_at + clockSkewSeconds
+  if (!early && !ahead && !over) return
+  const words = over ? 'the answer had expired when it came' : skewWords(reply.issued_at - now)
+  throw new Refusal('stale', words, { field: 'issued_at' })
+}
+
+type Outcome = Extract<Result, { status: 'ok' }>['outcome']
+
+function checkOutcome(op: Operation, outcome: Outcome): void {
+  if (!outcomeAnswers(op.kind, outcome.kind)) throw foreign('result.outcome')
+  if (outcome.kind === 'dispatched') {
+    const task = taskOf(op)
+    if (outcome.receipt.operation !== op.kind) throw foreign('result.outcome.receipt.operation')
+    if (task !== null && outcome.receipt.reference !== task) throw foreign('result.outcome.receipt.reference')
+  }
+  if (outcome.kind === 'queue' && outcome.queue.task !== taskOf(op))
+    throw foreign('result.outcome.queue.task')
+  if (outcome.kind === 'task' && outcome.task.task !== taskOf(op)) throw foreign('result.outcome.task.task')
+  if (outcome.kind === 'revoked' && op.kind === 'device.revoke' && outcome.device !== op.device) {
+    throw foreign('result.outcome.device')
+  }
+}
+
+/** The task that an operation is about; null for one that has none yet. */
+export function taskOf(op: Operation): string | null {
+  switch (op.kind) {
+    case 'task.command':
+      return op.command.task
+    case 'task.read':
+      return op.query.task
+    case 'task.steer':
+    case 'task.cancel':
+    case 'task.archive':
+    case 'task.queue':
+      return op.task
+    default:
+      return null
+  }
+}
+
+function foreign(field: string): Refusal {
+  return new Refusal('malformed', `not the answer to this request: ${field}`, { field })
+}

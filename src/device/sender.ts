@@ -1,0 +1,118 @@
+import type { Access } from '../protocol/bodies/access.ts'
+import { isRefusal } from '../protocol/refusal.ts'
+import type { RelayPolicy } from '../protocol/relay-url.ts'
+import { type Clock, nowSeconds } from '../seams/clock.ts'
+import type { DiskLock } from '../seams/disk.ts'
+import { type Random, randomId } from '../seams/random.ts'
+import { duration } from './clock-words.ts'
+import type { Exchange } from './exchange.ts'
+import type { Identity } from './identity.ts'
+import type { Answer } from './link.ts'
+import type { Outbox } from './outbox.ts'
+import { type Attempt, planSend, type Undecided } from './outbox-entry.ts'
+import { type SignedRequest, signRequest } from './request.ts'
+
+export interface SenderDeps {
+  readonly identity: Identity
+  readonly outbox: Outbox
+  readonly exchange: Exchange
+  readonly clock: Clock
+  readonly random: Random
+  readonly policy: RelayPolicy
+  readonly access: () => Access
+  /** How long each entry may wait for its answer, in milliseconds. */
+  readonly waitMs: number
+}
+
+/**
+ * Sends what is undecided, oldest first, each only after the one before it was answered: the order of one device is
+ * exact. Stops at the first that stays unanswered and says why. Another process that is sending already is left to
+ * it, for as long as this one may wait.
+ */
+export async function flushOutbox(deps: SenderDeps): Promise<void> {
+  const turn = await takeTurn(deps)
+  if (turn === null) return
+  try {
+    for (;;) {
+      const entries = await deps.outbox.entries()
+      const entry = entries.find((one) => one.state === 'undecided')
+      if (entry === undefined) return
+      const answer = await sendEntry(deps, entry)
+      if (answer.heard === 'silence') {
+        await deps.outbox.explain(entry.id, answer.why)
+        return
+      }
+      await deps.outbox.decide(entry.id, answer.result)
+    }
+  } finally {
+    await turn.release()
+  }
+}
+
+async function takeTurn({ outbox, waitMs }: SenderDeps): Promise<DiskLock | null> {
+  try {
+    return await outbox.sender(waitMs)
+  } catch (error) {
+    if (isRefusal(error, 'store_busy')) return null
+    throw error
+  }
+}
+
+async function sendEntry(deps: SenderDeps, entry: Undecided): Promise<Answer> {
+  const { clock, exchange, access, waitMs } = deps
+  const plan = planSend(entry, nowSeconds(clock), access().grant.grant)
+  if (plan.plan === 'wait') {
+    const why = `asked already, and its answer was not heard; asked again in ${duration(plan.until - nowSeconds(clock))}`
+    return { heard: 'silence', why, lost: false }
+  }
+  const sign =
+    plan.plan === 'resend'
+      ? async () => signedAlready(deps, entry, plan.attempt)
+      : () => signNow(deps, entry, plan.request)
+  return exchange.ask(sign, clock.nowMs() + waitMs)
+}
+
+/** Signs and saves the request before it goes out: after a crash the same event can be sent again. */
+async function signNow(deps: SenderDeps, entry: Undecided, request: string | null): Promise<SignedRequest> {
+  const { identity, random, clock, policy, outbox } = deps
+  const { grant } = deps.access()
+  const asked = signRequest({
+    identity,
+    to: { host: grant.host, relay: grant.relay, grant },
+    op: entry.op,
+    request: request ?? randomId(random),
+    now: nowSeconds(clock),
+    random,
+    policy,
+  })
+  const { body, event } = asked
+  await outbox.attempt(entry.id, {
+    request: body.request,
+    event,
+    grant: grant.grant,
+    issued_at: body.issued_at,
+    expires_at: body.expires_at,
+  })
+  return asked
+}
+
+/** The request of an earlier attempt, as it was signed. */
+function signedAlready({ access }: SenderDeps, { op }: Undecided, attempt: Attempt): SignedRequest {
+  const { grant } = access()
+  const { event, request, issued_at, expires_at } = attempt
+  return {
+    event,
+    body: {
+      v: 'openagents.host-request.v1',
+      requires: [],
+      request,
+      host: grant.host,
+      grant: grant.grant,
+      epoch: grant.epoch,
+      relay: grant.relay,
+      issued_at,
+      expires_at,
+      op,
+    },
+  }
+}
