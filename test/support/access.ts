@@ -1,0 +1,101 @@
+import { capabilityDigest } from '../../src/bridge/access/invitations.ts'
+import type { AccessRecord, GrantEntry, InvitationEntry } from '../../src/bridge/access/record.ts'
+import { emptyAccessRecord } from '../../src/bridge/access/record.ts'
+import type { NostrEvent } from '../../src/protocol/event.ts'
+import { publicKeyOf } from '../../src/protocol/keys.ts'
+import type { Right } from '../../src/protocol/rights.ts'
+
+/** Secret keys of the cast: scalars, as in the wire fixtures. */
+export const secrets = {
+  host: '11'.padStart(64, '0'),
+  owner: '12'.padStart(64, '0'),
+  phone: '13'.padStart(64, '0'),
+  tablet: '14'.padStart(64, '0'),
+  stranger: '15'.padStart(64, '0'),
+} as const
+
+export const keys = {
+  host: publicKeyOf(secrets.host),
+  owner: publicKeyOf(secrets.owner),
+  phone: publicKeyOf(secrets.phone),
+  tablet: publicKeyOf(secrets.tablet),
+  stranger: publicKeyOf(secrets.stranger),
+} as const
+
+export const relay = 'wss://relay.example.net/'
+export const now = 1_795_000_000
+
+/** 64 hex made of one digit pair. */
+export function id(byte: number): string {
+  return byte.toString(16).padStart(2, '0').repeat(32)
+}
+
+/** An event of the right shape whose signature nobody checks. */
+export function someEvent(byte: number): NostrEvent {
+  return {
+    id: id(byte),
+    pubkey: keys.host,
+    created_at: now,
+    kind: 3188,
+    tags: [],
+    content: 'x',
+    sig: id(byte).repeat(2),
+  }
+}
+
+export function grantEntry(
+  changes: Partial<GrantEntry['grant']> & { revoked_at?: number | null } = {},
+): GrantEntry {
+  const { revoked_at = null, ...grant } = changes
+  const rights: Right[] = ['observe', 'operate']
+  return {
+    grant: {
+      v: 'openagents.host-grant.v1',
+      requires: [],
+      grant: id(0xa1),
+      host: keys.host,
+      owner: keys.owner,
+      device: keys.phone,
+      relay,
+      rights,
+      epoch: 0,
+      origin: { kind: 'invitation', id: id(0xb1), issuer: keys.host },
+      issued_at: now,
+      expires_at: now + 86_400,
+      ...grant,
+    },
+    authorization: someEvent(0xc1),
+    revoked_at,
+    last_seen: null,
+  }
+}
+
+export const capability = id(0xd1)
+
+export function invitationEntry(changes: Partial<InvitationEntry> = {}): InvitationEntry {
+  return {
+    invitation: id(0xb1),
+    capability_digest: capabilityDigest(capability),
+    relay,
+    issued_at: now,
+    expires_at: now + 300,
+    rights: ['observe', 'operate'],
+    grant_expires_at: now + 86_400,
+    issuer: { kind: 'host' },
+    cancelled_at: null,
+    redeemed: null,
+    answers: 0,
+    replies: [],
+    ...changes,
+  }
+}
+
+export function record(changes: Partial<AccessRecord> = {}): AccessRecord {
+  const grants = changes.grants ?? []
+  const devices = [...new Set(grants.map((entry) => entry.grant.device))]
+  return {
+    ...emptyAccessRecord(keys.host, keys.owner),
+    epochs: devices.map((device) => ({ device, epoch: 0 })),
+    ...changes,
+  }
+}
