@@ -1,12 +1,17 @@
 import { Command } from '@commander-js/extra-typings'
+import { addAccess } from './commands/access.ts'
 import { addAutostart } from './commands/autostart.ts'
 import { addCommands } from './commands/commands.ts'
 import { addCompletion, isCompletion } from './commands/completion.ts'
+import { addDemo } from './commands/demo.ts'
+import { addDevice } from './commands/device.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addGrant } from './commands/grant.ts'
 import { addInit } from './commands/init.ts'
 import { addProtocol } from './commands/protocol.ts'
+import { addQueue } from './commands/queue.ts'
 import { addRelay } from './commands/relay.ts'
+import { addServe } from './commands/serve.ts'
 import { addTask } from './commands/task.ts'
 import { addVersion } from './commands/version.ts'
 import { addWorkspace } from './commands/workspace.ts'
@@ -15,14 +20,19 @@ import type { Parent } from './declare.ts'
 /** Every family of commands, in the order in which help lists them. Declaring one loads nothing heavy. */
 const families: readonly ((program: Parent) => void)[] = [
   addInit,
+  addServe,
   addDoctor,
+  addAccess,
   addWorkspace,
   addRelay,
   addAutostart,
   addTask,
   addGrant,
   addCommands,
+  addQueue,
+  addDevice,
   addProtocol,
+  addDemo,
   addVersion,
 ]
 

@@ -66,7 +66,10 @@ async function change(door: Door, rule: Rule): Promise<Answer> {
   const { changeServeSettings } = await import('../../bridge/serve-settings.ts')
   const { homePaths } = await import('../../bridge/paths.ts')
   const { realDisk } = await import('../../store/disk.ts')
-  return shown((await changeServeSettings(realDisk, homePaths(door.home), rule)).relays)
+  const { reloadService } = await import('../operator.ts')
+  const changed = await changeServeSettings(realDisk, homePaths(door.home), rule)
+  await reloadService(door)
+  return shown(changed.relays)
 }
 
 function shown(relays: readonly string[]): Answer {

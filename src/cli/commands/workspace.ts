@@ -41,7 +41,10 @@ async function change(door: Door, rule: Rule): Promise<Answer> {
   const { changeServeSettings } = await import('../../bridge/serve-settings.ts')
   const { homePaths } = await import('../../bridge/paths.ts')
   const { realDisk } = await import('../../store/disk.ts')
-  return shown((await changeServeSettings(realDisk, homePaths(door.home), rule)).workspaces)
+  const { reloadService } = await import('../operator.ts')
+  const changed = await changeServeSettings(realDisk, homePaths(door.home), rule)
+  await reloadService(door)
+  return shown(changed.workspaces)
 }
 
 function shown(workspaces: readonly { label: string; path: string }[]): Answer {

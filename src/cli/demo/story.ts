@@ -116,7 +116,7 @@ async function interrupt(stage: Stage, cast: Cast, task: string, say: Say): Prom
 
 /** Whether turn number `turn` has a process. */
 function isUp(turn: number): (shown: Printed) => boolean {
-  return (shown) => shown['earlier'].length + 1 === turn && shown['run']?.process_id != null
+  return (shown) => (shown['earlier'] ?? []).length + 1 === turn && shown['run']?.process_id != null
 }
 
 /** The options of a command that the device gives. */

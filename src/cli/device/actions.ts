@@ -1,13 +1,13 @@
-import type { Device, Sent, Whoami } from '../../device/client.ts'
+import type { Device, Sent, Whoami } from '../../device/device.ts'
 import { messageBytesMax } from '../../limits.ts'
 import type { CommandAction, QueueEdit } from '../../protocol/operations/commands.ts'
-import type { QueueView } from '../../protocol/outcomes.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { TaskItem } from '../../protocol/task-pages.ts'
 import type { Door } from '../door.ts'
 import { readInput, readSecret } from '../input.ts'
 import { type Answer, facts, localTime, table } from '../output.ts'
 import { secretWarning } from '../protocol.ts'
+import { queueAnswer } from '../queue-answer.ts'
 import { type DeviceChoices, withDevice } from './open.ts'
 
 /** Pairs with the host of an invitation. */
@@ -94,30 +94,6 @@ export async function outbox(door: Door, choices: DeviceChoices): Promise<Answer
     standing(sent),
   ])
   return { json: { sends }, text: table(['queued', 'task', 'kind', 'id', 'stands'], rows) }
-}
-
-/** The messages that wait, in the order they run. */
-export function queueAnswer(queue: QueueView): Answer {
-  const { lease, items } = queue
-  const held = lease === null ? 'nobody' : `${lease.device.slice(0, 12)} until ${localTime(lease.expires_at)}`
-  const head = facts([
-    ['revision', String(queue.revision)],
-    ['held by', held],
-  ])
-  const rows = items.map((item, at) => [
-    String(at + 1),
-    item.command,
-    item.device.slice(0, 12),
-    item.priority ? 'sent now' : '',
-    item.text ?? '(of another device)',
-  ])
-  return {
-    json: queue,
-    text:
-      rows.length === 0
-        ? `${head}no messages wait\n`
-        : head + table(['', 'command', 'device', '', 'text'], rows),
-  }
 }
 
 function identityAnswer({ device, paired }: Whoami): Answer {

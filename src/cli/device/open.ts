@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import type { Device } from '../../device/client.ts'
-import { openDevice } from '../../device/open.ts'
+import { openDevice } from '../../device/client.ts'
+import type { Device } from '../../device/device.ts'
 import { systemRandom } from '../../seams/random.ts'
 import { dialRelay } from '../../seams/ws-relay-socket.ts'
 import { realDisk } from '../../store/disk.ts'

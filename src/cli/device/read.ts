@@ -1,4 +1,4 @@
-import type { Device } from '../../device/client.ts'
+import type { Device } from '../../device/device.ts'
 import type { TaskDetail, TaskStep } from '../../protocol/task-pages.ts'
 import { pause } from '../../seams/clock.ts'
 import type { Door } from '../door.ts'

@@ -1,0 +1,68 @@
+import { renderUnicodeCompact } from 'uqr'
+import { grantSecondsMax } from '../limits.ts'
+import { parseRights } from '../protocol/rights.ts'
+import { nowSeconds } from '../seams/clock.ts'
+import type { Door } from './door.ts'
+import { withOperator } from './operator.ts'
+import { type Answer, facts, localTime, table } from './output.ts'
+
+/** Makes an invitation and shows it, as text and as a QR code drawn here. It is a secret until it is used. */
+export async function invite(
+  door: Door,
+  options: {
+    rights?: string | undefined
+    grantSeconds?: number | undefined
+    relay?: string | undefined
+    qr: boolean
+  },
+): Promise<Answer> {
+  const terms = {
+    rights: parseRights(options.rights ?? 'standard'),
+    grant_expires_at: nowSeconds(door.clock) + (options.grantSeconds ?? grantSecondsMax),
+    relay: options.relay ?? null,
+  }
+  const made = await withOperator(door, (operator) => operator.invite(terms))
+  const { invitation, code, expires_at } = made
+  const detail = facts([
+    ['invitation', invitation],
+    ['rights', terms.rights.join(', ')],
+    ['works until', localTime(expires_at)],
+  ])
+  return {
+    json: { invitation, code, expires_at },
+    text: `${code}\n\n${options.qr ? `${renderUnicodeCompact(code, { border: 2 })}\n` : ''}${detail}`,
+  }
+}
+
+/** Takes an invitation back. */
+export async function cancelInvite(door: Door, invitation: string): Promise<Answer> {
+  await withOperator(door, (operator) => operator.uninvite(invitation))
+  return { json: { invitation, cancelled: true }, text: 'cancelled\n' }
+}
+
+/** The devices that hold or held a grant. */
+export async function devices(door: Door): Promise<Answer> {
+  const found = await withOperator(door, (operator) => operator.devices())
+  if (found.length === 0) return { json: { devices: found }, text: 'no devices\n' }
+  const rows = found.map((entry) => [
+    entry.device,
+    entry.state,
+    entry.rights.join(','),
+    localTime(entry.expires_at),
+    entry.last_seen === null ? 'never' : localTime(entry.last_seen),
+  ])
+  return { json: { devices: found }, text: table(['device', 'state', 'rights', 'until', 'last seen'], rows) }
+}
+
+/** Ends every grant of a device. */
+export async function revoke(door: Door, device: string): Promise<Answer> {
+  const { publicKeyFromText } = await import('../bridge/public-key-text.ts')
+  const key = publicKeyFromText(device)
+  const revoked = await withOperator(door, (operator) => operator.revoke(key))
+  const text = facts([
+    ['device', revoked.device],
+    ['epoch', String(revoked.epoch)],
+    ['grants ended', String(revoked.grants.length)],
+  ])
+  return { json: revoked, text }
+}
