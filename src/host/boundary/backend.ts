@@ -55,17 +55,8 @@ function featureProbe(): string[] {
   const mounts =
     '--unshare-uts --unshare-cgroup-try --unshare-net --ro-bind / / --dev /dev --proc /proc --size 4096 --tmpfs /tmp'
   const user = ['--uid', String(process.getuid?.() ?? 0), '--gid', String(process.getgid?.() ?? 0)]
-  return [
-    ...flags.split(' '),
-    ...user,
-    ...mounts.split(' '),
-    '--remount-ro',
-    '/dev',
-    '--',
-    '/bin/sh',
-    '-c',
-    ':',
-  ]
+  const readOnly = ['--remount-ro', '/proc', '--remount-ro', '/dev']
+  return [...flags.split(' '), ...user, ...mounts.split(' '), ...readOnly, '--', '/bin/sh', '-c', ':']
 }
 
 function firstProgram(places: readonly string[], name: string): string {

@@ -12,7 +12,7 @@ export interface HelperOptions {
 
 /** How a helper ended. */
 export interface HelperEnd {
-  /** Null when it did not exit by itself, or was never started. */
+  /** Null when it did not exit by itself, printed too much, or was never started. */
   readonly exitCode: number | null
   readonly stdout: Uint8Array
   readonly stderr: Uint8Array
@@ -49,7 +49,7 @@ export async function runHelper(
     reject: false,
   })
   return {
-    exitCode: result.isTerminated || result.timedOut ? null : (result.exitCode ?? null),
+    exitCode: result.isTerminated || result.timedOut || result.isMaxBuffer ? null : (result.exitCode ?? null),
     stdout: result.stdout,
     stderr: result.stderr,
     timedOut: result.timedOut,
