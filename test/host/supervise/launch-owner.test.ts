@@ -8,7 +8,7 @@ import { createLauncher } from '../../../src/host/supervise/launch-owner.ts'
 import { readStat } from '../../../src/host/supervise/proc.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-const entry = fileURLToPath(new URL('../../fixtures/owner.mjs', import.meta.url))
+const entry = fileURLToPath(new URL('../../fixtures/launched.mjs', import.meta.url))
 const launched: number[] = []
 let diagnosticPath: string
 let directory: string
