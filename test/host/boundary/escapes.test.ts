@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   closeSync,
   existsSync,
@@ -12,6 +13,7 @@ import {
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makePlace, type Place, runScript } from '../../support/sandboxed.ts'
 
@@ -155,6 +157,14 @@ describe('what a command can see', () => {
     const end = await runScript(place, 'ls /proc/$$/fd; readlink /proc/$$/fd/0')
     closeSync(ours)
     expect(end.output).toBe('0\n1\n2\n/dev/null\n')
+  })
+
+  it('is no descriptor that our own parent left open to us', () => {
+    const program = fileURLToPath(new URL('../../fixtures/sandboxed-command.ts', import.meta.url))
+    const tsx = fileURLToPath(new URL('../../../node_modules/tsx/dist/cli.mjs', import.meta.url))
+    const script = 'exec 40< "$1"; exec "$2" "$3" "$4" "ls /proc/\\$\\$/fd; ls /proc/\\$\\$/fd/40"'
+    const args = ['-c', script, 'bash', place.home, process.execPath, tsx, program]
+    expect(execFileSync('/bin/bash', args).toString().trim()).toBe('0\n1\n2')
   })
 
   it('is its prompt and its turn, to read and not to write', async () => {
