@@ -5,7 +5,7 @@ import type { Boundary } from './prepare.ts'
 import { boundaryRefusal } from './refusal.ts'
 
 /** Where a command finds its turn's folder. */
-export const turnFolderInside = '/run/drawbridge/turn'
+const turnFolderInside = '/run/drawbridge/turn'
 /** The descriptor on which the backend tells what it started. */
 export const statusDescriptor = 3
 

@@ -43,7 +43,7 @@ export async function admit(ownership: Ownership, parsed: ParsedGrant): Promise<
   const source = await pinSource(task, workspace)
   const before = await pinSnapshot(workspace, grant)
   const boundary = await prepareBoundary({
-    ...(grant.write_workspace ? { checkout: workspace } : {}),
+    ...(grant.write_workspace ? { checkout: workspace, tree: before } : {}),
     readable: [workspace, grant.program],
     sealed: [store.dir, source.gitDirectory],
     hidden: [deps.home, source.gitDirectory],

@@ -27,7 +27,7 @@ export function watchMemory(clock: Clock, init: number, bytesMax: number, exceed
 }
 
 /** Resident bytes of a process and everything below it. */
-export function residentBytes(root: number): number {
+function residentBytes(root: number): number {
   let total = 0
   for (const pid of [root, ...descendantsOf(root)]) total += residentOf(pid)
   return total

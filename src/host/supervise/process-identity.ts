@@ -72,7 +72,7 @@ export function groupMembers(group: number): number[] {
 }
 
 /** This boot's own identifier, or an empty text where the system has none. */
-export function bootId(): string {
+function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {

@@ -69,7 +69,7 @@ describe('a manifest', () => {
       writeFileSync(at('a-file'), 'x')
       mkdirSync(at('b-dir'))
       symlinkSync('a-file', at('c-link'))
-      execFileSync('mkfifo', [at('d-fifo')])
+      execFileSync('/usr/bin/mkfifo', [at('d-fifo')])
       rmSync(at('becomes-link'))
       symlinkSync('/nowhere', at('becomes-link'))
       // Last: a file system may give its inode to the next new file, which would then be a rename.

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   mkdirSync,
@@ -90,7 +91,7 @@ describe('what a snapshot sees', () => {
   })
 
   it('records a FIFO and a socket without opening them', async () => {
-    execFileSync('mkfifo', [join(root, 'pipe')])
+    execFileSync('/usr/bin/mkfifo', [join(root, 'pipe')])
     const server = createServer()
     await new Promise<void>((resolve) => {
       server.listen(join(root, 'sock'), resolve)
