@@ -37,11 +37,7 @@ export async function startTask(
 ): Promise<{ launch: Launch; owner: LaunchedOwner }> {
   const { grant } = parseExecutionGrant(grantBytes)
   checkCurrent(await deps.tasks.show(grant.task_id), grant)
-  const name = `${deps.tasks.dir}/launch-${grant.task_id}-${deps.pid}-${deps.clock.nowMs()}`
-  const saved = `${name}.grant.json`
-  const diagnostic = `${name}.jsonl`
-  await createNew(deps.disk, saved, grantBytes)
-  await createNew(deps.disk, diagnostic, new Uint8Array(0))
+  const { saved, diagnostic } = await keepFiles(deps, grant.task_id, grantBytes)
   const owner = await deps.launcher.launch({
     storeDir: deps.tasks.dir,
     grantPath: saved,
@@ -59,6 +55,21 @@ export async function startTask(
   }
 }
 
-async function createNew(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
-  if (!(await disk.create(path, bytes))) throw new Refusal('io', `${path} exists already`)
+/**
+ * Makes the two files that outlive the launch. Their name holds the time, so two launches within one millisecond take
+ * the next free one.
+ */
+async function keepFiles(
+  { disk, clock, tasks, pid }: StartDeps,
+  taskId: string,
+  grantBytes: Uint8Array,
+): Promise<{ saved: string; diagnostic: string }> {
+  for (let at = clock.nowMs(); ; at += 1) {
+    const name = `${tasks.dir}/launch-${taskId}-${pid}-${at}`
+    const saved = `${name}.grant.json`
+    if (!(await disk.create(saved, grantBytes))) continue
+    const diagnostic = `${name}.jsonl`
+    if (await disk.create(diagnostic, new Uint8Array(0))) return { saved, diagnostic }
+    throw new Refusal('io', `${diagnostic} exists already`)
+  }
 }
