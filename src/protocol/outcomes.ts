@@ -40,8 +40,7 @@ export const queueViewSchema = z.strictObject({
 export type QueueView = z.infer<typeof queueViewSchema>
 
 /** A handling receipt: never evidence that anything ran. @see spec/wire.md §6 */
-export const receiptSchema = z.strictObject({ operation: z.string(), reference: hexId })
-export type HandlingReceipt = z.infer<typeof receiptSchema>
+const receiptSchema = z.strictObject({ operation: z.string(), reference: hexId })
 
 /** What a successful reply carries. @see spec/wire.md §6 */
 export const outcomeSchema = z.discriminatedUnion('kind', [

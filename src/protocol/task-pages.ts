@@ -38,11 +38,11 @@ const item = {
     runTasksPerItemMax,
   ),
 }
-export const taskItemSchema = z.strictObject(item)
+const taskItemSchema = z.strictObject(item)
 export type TaskItem = z.infer<typeof taskItemSchema>
 
 /** One step of a turn's transcript. `text` is a head; `cut` says that there is more on the host. */
-export const taskStepSchema = z.strictObject({
+const taskStepSchema = z.strictObject({
   turn: z.int().positive(),
   step: z.int().positive(),
   at: unixSeconds,

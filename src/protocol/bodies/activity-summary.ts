@@ -7,17 +7,17 @@ import { earns } from '../refusal-issues.ts'
 import { utf8Bytes } from '../text.ts'
 
 /** Where a task stands, for a device. @see spec/wire.md §5 */
-export const phases = ['queued', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'unknown'] as const
+const phases = ['queued', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'unknown'] as const
 export type Phase = (typeof phases)[number]
 export const phaseSchema = z.enum(phases)
 
 /** What a task wants of a person. @see spec/wire.md §5 */
-export const attentions = ['none', 'approval', 'input', 'completed', 'failed'] as const
+const attentions = ['none', 'approval', 'input', 'completed', 'failed'] as const
 export type Attention = (typeof attentions)[number]
 export const attentionSchema = z.enum(attentions)
 
 /** The headline that a failed task has, and no other. */
-export const failedHeadline = 'Task failed'
+const failedHeadline = 'Task failed'
 
 /** `openagents.activity-summary.v1`: one line about a task. @see spec/wire.md §5 */
 export const activitySummarySchema = z
@@ -40,7 +40,7 @@ export const activitySummarySchema = z
 export type ActivitySummary = z.infer<typeof activitySummarySchema>
 
 /** Whether an attention can go with a phase. */
-export function attentionFits({ phase, attention }: { phase: Phase; attention: Attention }): boolean {
+function attentionFits({ phase, attention }: { phase: Phase; attention: Attention }): boolean {
   if (phase === 'failed' || attention === 'failed') return phase === attention
   if (attention === 'approval' || attention === 'input') return phase === 'waiting'
   return attention !== 'completed' || phase === 'completed'

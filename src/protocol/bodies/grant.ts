@@ -6,12 +6,11 @@ import { earns } from '../refusal-issues.ts'
 import { rightsSchema } from '../rights.ts'
 
 /** How a grant came about: which invitation or enrollment, and whose it was. */
-export const originSchema = z.strictObject({
+const originSchema = z.strictObject({
   kind: z.enum(['invitation', 'approval']),
   id: hexId,
   issuer: publicKey,
 })
-export type Origin = z.infer<typeof originSchema>
 
 /** `openagents.host-grant.v1`: what a host lets one device do. @see spec/wire.md §5 */
 export const grantSchema = z

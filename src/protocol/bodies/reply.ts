@@ -8,7 +8,7 @@ import { earns } from '../refusal-issues.ts'
 import { rightSchema } from '../rights.ts'
 
 /** How a request came out: an outcome, or a refusal that names the right if one is missing. */
-export const resultSchema = z.discriminatedUnion('status', [
+const resultSchema = z.discriminatedUnion('status', [
   z.strictObject({ status: z.literal('ok'), outcome: outcomeSchema }),
   z
     .strictObject({ status: z.literal('refused'), code: z.enum(wireCodes), missing: rightSchema.nullable() })

@@ -6,7 +6,7 @@ import { earns } from '../refusal-issues.ts'
 import { isMessage, isSingleLine } from '../text.ts'
 
 /** What a device's command does to a task. @see spec/wire.md §6 */
-export const commandActions = ['send', 'queue', 'steer', 'interrupt', 'answer'] as const
+const commandActions = ['send', 'queue', 'steer', 'interrupt', 'answer'] as const
 export type CommandAction = (typeof commandActions)[number]
 
 /** A device's command to a task. @see spec/wire.md §6, spec/commands.md §1 */
@@ -25,7 +25,7 @@ export const deviceCommandSchema = z
 export type DeviceCommand = z.infer<typeof deviceCommandSchema>
 
 /** Whether `text` may go with `action`: a reason of one line for an interrupt, otherwise a message. */
-export function isCommandText(action: CommandAction, text: string): boolean {
+function isCommandText(action: CommandAction, text: string): boolean {
   return action === 'interrupt' ? isSingleLine(text, interruptBytesMax) : isMessage(text, messageBytesMax)
 }
 

@@ -11,7 +11,7 @@ import { hexId } from '../keys.ts'
 import { deviceCommandSchema, queueEditSchema } from './commands.ts'
 
 /** What a device asks for when it creates a task. @see spec/wire.md §6 */
-export const newTaskSchema = z.strictObject({
+const newTaskSchema = z.strictObject({
   title: singleLine(titleBytesMax),
   prompt: message(messageBytesMax),
   workspace: workspaceLabel,
