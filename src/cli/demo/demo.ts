@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { systemBackend } from '../../host/boundary/backend.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { pause } from '../../seams/clock.ts'
 import type { Door } from '../door.ts'
@@ -23,6 +24,8 @@ export async function demo(door: Door): Promise<null> {
     throw new Refusal('interrupted', 'interrupted; everything is put away')
   })
   const startedMs = door.clock.nowMs()
+  // A machine that cannot run turns says so now, not when the first one does not start.
+  await systemBackend()
   const stage = await setStage()
   const cast = gatherCast(stage, door.clock)
   const playing = playAndShow(door, stage, cast)
@@ -40,7 +43,14 @@ export async function demo(door: Door): Promise<null> {
 async function playAndShow(door: Door, stage: Stage, cast: Cast): Promise<void> {
   const task = await play(stage, cast, (what, seen) => say(door, what, seen))
   const read = await cast.ask(['device', 'read', task, ...onDevice(stage)])
-  show(door, 'Transcript of the last turn, as the device sees it', read['steps'].map(stepLine).join(''))
+  show(
+    door,
+    'Transcript of the last turn, as the device sees it',
+    read['steps']
+      .filter((step: Printed) => step['text'] !== '')
+      .map(stepLine)
+      .join(''),
+  )
   const { commands } = await cast.ask(['commands', 'list', task])
   show(door, 'History of the queue', commands.map(commandLine).join(''))
   const file = await readFile(join(stage.workspace, 'crossing.txt'), 'utf8')
