@@ -1,0 +1,14 @@
+import { cpus, release } from 'node:os'
+import { command } from './command.ts'
+import { startup } from './startup.ts'
+
+const benches: Readonly<Record<string, () => Promise<void>>> = { command, startup }
+
+const names = process.argv.slice(2)
+const unknown = names.find((name) => benches[name] === undefined)
+if (names.length === 0 || unknown !== undefined) {
+  console.error(`usage: npm run bench -- ${Object.keys(benches).join('|')} …`)
+  process.exit(64)
+}
+console.log(`node ${process.version}, Linux ${release()}, ${cpus().length} cores`)
+for (const name of names) await benches[name]?.()
