@@ -18,7 +18,7 @@ export interface EngineStart {
 }
 
 /** A span of standard output that was produced and dropped. */
-export interface OutputGap {
+interface OutputGap {
   readonly offset: number
   readonly bytes: number
 }
