@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { isRefusal } from '../../../src/protocol/refusal.ts'
+import type { HostEvent } from '../../../src/store/tasks/host-event.ts'
+import type { TaskStore } from '../../../src/store/tasks/store.ts'
+import type { Receipt, Task } from '../../../src/store/tasks/task.ts'
+import { type CommandKind, type EventKind, type Model, modelCommand, modelEvent } from './model.ts'
+import {
+  admitted,
+  cancel,
+  correct,
+  effectIntent,
+  goOn,
+  newStore,
+  resultEvent,
+  submit,
+  words,
+} from './samples.ts'
+
+type Step =
+  | { kind: CommandKind; task: string; stale: number }
+  | { kind: EventKind; task: string; exit: number; clear: boolean }
+  | { kind: 'repeat'; index: number; altered: boolean }
+  | { kind: 'reopen' }
+
+const task = fc.constantFrom('a', 'b', 'c')
+const commands = fc.record({
+  kind: fc.constantFrom<CommandKind>('submit', 'cancel', 'correct', 'continue'),
+  task,
+  stale: fc.constantFrom(0, 0, 0, 1),
+})
+const events = fc.record({
+  kind: fc.constantFrom<EventKind>('admit', 'admit', 'intend', 'end', 'end', 'lose', 'settle'),
+  task,
+  exit: fc.integer({ min: 0, max: 1 }),
+  clear: fc.constantFrom(true, true, true, false),
+})
+const repeats = fc.record({ kind: fc.constant('repeat' as const), index: fc.nat(), altered: fc.boolean() })
+const reopenings = fc.record({ kind: fc.constant('reopen' as const) })
+const plans: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: commands },
+    { weight: 8, arbitrary: events },
+    { weight: 2, arbitrary: repeats },
+    { weight: 1, arbitrary: reopenings },
+  ),
+  { minLength: 10, maxLength: 50 },
+)
+
+it('agrees with the model over random commands, host events, retries and reopenings', async () => {
+  const seen = new Set<string>()
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const { store, reopen } = await newStore()
+      const world: World = { store, models: new Map(), accepted: [], seen, count: 0 }
+      for (const step of plan) {
+        if (step.kind === 'reopen') world.store = await reopen()
+        else await play(world, step)
+        await compare(world)
+      }
+    }),
+    { numRuns: 60 },
+  )
+  // The plans reach what they are meant to reach.
+  for (const word of [
+    'finished',
+    'stopped',
+    'failed',
+    'unknown',
+    'cancelled',
+    'disputed',
+    'workspace_busy',
+  ]) {
+    expect(seen).toContain(word)
+  }
+})
+
+interface World {
+  store: TaskStore
+  readonly models: Map<string, Model>
+  readonly accepted: { bytes: Uint8Array; receipt: Receipt }[]
+  readonly seen: Set<string>
+  count: number
+}
+
+async function play(world: World, step: Exclude<Step, { kind: 'reopen' }>): Promise<void> {
+  if (step.kind === 'repeat') return repeat(world, step.index, step.altered)
+  if ('stale' in step) return command(world, step)
+  const current = world.models.has(step.task) ? await world.store.show(step.task) : null
+  const { event, epoch } = eventFor(step, current)
+  const expected = modelEvent(world.models, step.task, step.kind, step)
+  world.seen.add(expected ?? '')
+  expect(await codeOf(world.store.record(step.task, event, epoch))).toBe(expected)
+}
+
+async function command(
+  world: World,
+  { kind, task: id, stale }: { kind: CommandKind; task: string; stale: number },
+) {
+  world.count += 1
+  const revision = Math.max(0, (world.models.get(id)?.revision ?? 1) - stale)
+  const make = { submit: () => submit(id, `s${world.count}`), cancel, correct, continue: goOn }[kind]
+  const bytes = make(id, revision, `c${world.count}`)
+  const expected = modelCommand(world.models, id, kind, revision)
+  const applied = world.store.apply(bytes)
+  expect(await codeOf(applied)).toBe(expected)
+  if (expected === null) world.accepted.push({ bytes, receipt: await applied })
+}
+
+async function repeat({ store, accepted }: World, index: number, altered: boolean): Promise<void> {
+  const old = accepted[index % Math.max(1, accepted.length)]
+  if (old === undefined) return
+  if (!altered) expect(await store.apply(old.bytes)).toEqual(old.receipt)
+  else expect(await codeOf(store.apply(Uint8Array.of(...old.bytes, 10)))).toBe('command_conflict')
+}
+
+function eventFor(
+  { kind, exit, clear }: { kind: EventKind; exit: number; clear: boolean },
+  current: Task | null,
+): { event: HostEvent; epoch: number } {
+  const epoch = current?.run?.epoch ?? 1
+  const ending = { exit_code: exit, ending: `exit ${exit}`, group_clear: clear }
+  if (kind === 'lose') return { event: { type: 'owner_lost' }, epoch: epoch + 1 }
+  if (kind === 'end' || current === null) return { event: resultEvent(ending), epoch }
+  if (kind === 'settle') {
+    return { event: resultEvent({ ...ending, ending: 'owner_process_ended', exit_code: exit }), epoch }
+  }
+  return kind === 'admit' ? { event: admitted(current), epoch: 1 } : { event: effectIntent(current), epoch }
+}
+
+async function compare({ store, models, seen }: World): Promise<void> {
+  const tasks = await store.list()
+  expect(tasks.map((one) => one.task_id)).toEqual([...models.keys()].sort())
+  for (const one of tasks) {
+    const model = models.get(one.task_id)
+    expect(words(one)).toEqual([model?.revision, model?.status, model?.execution, model?.checks])
+    expect(one.earlier?.length ?? 0).toBe(model?.runs)
+    for (const word of words(one)) seen.add(String(word))
+  }
+}
+
+async function codeOf(action: Promise<unknown>): Promise<string | null> {
+  try {
+    await action
+    return null
+  } catch (error) {
+    if (isRefusal(error)) return error.code
+    throw error
+  }
+}
