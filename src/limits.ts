@@ -136,6 +136,7 @@ export const deviceRetryMs = 500
 export const deviceConversationKeysMax = 8
 export const replyHistorySeconds = 200
 export const unclaimedRepliesMax = 64
+export const presencesAsked = 4
 
 // The task store (spec/store.md)
 export const identifierBytesMax = 128

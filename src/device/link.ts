@@ -1,4 +1,4 @@
-import { replyHistorySeconds, unclaimedRepliesMax } from '../limits.ts'
+import { presencesAsked, replyHistorySeconds, unclaimedRepliesMax } from '../limits.ts'
 import type { Result } from '../protocol/bodies/reply.ts'
 import { artifactKind } from '../protocol/envelope.ts'
 import type { NostrEvent } from '../protocol/event.ts'
@@ -102,12 +102,12 @@ export function openDeviceLink(options: DeviceLinkOptions): DeviceLink {
   }
 }
 
-/** What the host sent lately; and its newest presence however old, to compare clocks by. */
+/** What the host sent lately; and its presences of the latest dates, however old, to compare clocks by. */
 function filtersOf({ identity, host, clock }: DeviceLinkOptions) {
   const fromHost = { kinds: [artifactKind], authors: [host], '#p': [identity.signer.publicKey] }
   return [
     { ...fromHost, since: Math.max(0, nowSeconds(clock) - replyHistorySeconds) },
-    { ...fromHost, '#h': [presenceMailbox(identity.keys.get(host))], limit: 1 },
+    { ...fromHost, '#h': [presenceMailbox(identity.keys.get(host))], limit: presencesAsked },
   ]
 }
 

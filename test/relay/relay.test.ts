@@ -4,8 +4,8 @@ import { type Relay, startRelay } from '../../src/relay/listen.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import { artifact } from '../support/artifact.ts'
 import { testKey } from '../support/keys.ts'
+import { movableClock } from '../support/movable-clock.ts'
 import { type RawClient, rawClient } from '../support/raw-relay-client.ts'
-import { movableClock } from './movable-clock.ts'
 
 const host = testKey(11)
 const phone = testKey(13)
