@@ -1,7 +1,7 @@
 import { groupGiveUpMs, termGraceMs } from '../../limits.ts'
 import type { Clock, Timer } from '../../seams/clock.ts'
 import { childrenOf, readStat } from './proc.ts'
-import { groupMembers, namespaceOf } from './process-identity.ts'
+import { namespaceOf, ownGroup } from './process-identity.ts'
 import type { InnerInit, Sandbox } from './sandbox.ts'
 
 /** Ends a sandbox's processes. */
@@ -52,7 +52,7 @@ export function createEndSequence(clock: Clock, sandbox: Sandbox, inner: InnerIn
       exited = true
       for (const timer of timers) timer.cancel()
       killInner(inner)
-      for (const pid of leftovers(sandbox)) signal(pid, 'SIGKILL')
+      for (const pid of ownGroup(sandbox.identity)) signal(pid, 'SIGKILL')
     },
   }
 }
@@ -69,13 +69,6 @@ function killInner(inner: InnerInit | null): void {
 
 function isInner(inner: InnerInit): boolean {
   return readStat(inner.pid)?.startTicks === inner.startTicks
-}
-
-/** Members of the group, unless the number was given to another group since. */
-function leftovers({ identity }: Sandbox): number[] {
-  const leader = readStat(identity.pid)
-  if (leader !== null && leader.startTicks !== identity.start_ticks) return []
-  return groupMembers(identity.pid)
 }
 
 function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {

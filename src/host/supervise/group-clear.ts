@@ -1,7 +1,7 @@
 import { groupClearMs, groupClearPollMs, groupGiveUpMs } from '../../limits.ts'
 import { type Clock, pause } from '../../seams/clock.ts'
 import { readStat } from './proc.ts'
-import { groupMembers, namespaceMembers } from './process-identity.ts'
+import { livingOf } from './process-identity.ts'
 import type { InnerInit, Sandbox } from './sandbox.ts'
 
 const slowPollMs = 100
@@ -28,8 +28,7 @@ export async function waitGroupClear(
 function isClear({ identity }: Sandbox, inner: InnerInit | null): boolean {
   // The inner init dies last: while it lives there is no need to look at every process of the machine.
   if (inner !== null && isLiving(inner)) return false
-  if (groupMembers(identity.pid).length > 0) return false
-  return inner === null || namespaceMembers(inner.namespace).length === 0
+  return livingOf({ ...identity, pid_namespace: inner?.namespace ?? null }).length === 0
 }
 
 function isLiving(inner: InnerInit): boolean {

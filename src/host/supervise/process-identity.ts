@@ -53,14 +53,17 @@ export function namespaceMembers(namespace: number): number[] {
  */
 export function livingOf(identity: ProcessIdentity): number[] {
   if (identity.boot_id !== bootId()) return []
-  const living = new Set<number>()
-  if (isAlive(identity)) {
-    for (const pid of groupMembers(identity.pid)) living.add(pid)
-    living.add(identity.pid)
-  }
+  const living = new Set(ownGroup(identity))
   const members = identity.pid_namespace === null ? [] : namespaceMembers(identity.pid_namespace)
   if (!members.some((pid) => belongsToAnother(pid, identity))) for (const pid of members) living.add(pid)
   return [...living].sort((a, b) => a - b)
+}
+
+/** Living members of a boundary's own group, unless its number was given to another process since. */
+export function ownGroup(identity: ProcessIdentity): number[] {
+  const leader = readStat(identity.pid)
+  if (leader !== null && leader.startTicks !== identity.start_ticks) return []
+  return groupMembers(identity.pid)
 }
 
 /** Living processes of the process group `group`. */

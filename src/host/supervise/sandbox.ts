@@ -4,12 +4,13 @@ import type { Readable } from 'node:stream'
 import { statusDescriptor } from '../boundary/confined-arguments.ts'
 import type { ProcessExit } from './launch-owner.ts'
 import { namespaceOf, type ProcessIdentity, readIdentity } from './process-identity.ts'
-import { readStatus } from './sandbox-status.ts'
+import { readStatus, type StartedInside } from './sandbox-status.ts'
 
 /** The first process inside the boundary. */
 export interface InnerInit {
   readonly pid: number
-  readonly startTicks: number
+  /** When it started; null when it was gone before it could be looked at, and with it everything in its namespace. */
+  readonly startTicks: number | null
   readonly namespace: number
 }
 
@@ -58,7 +59,7 @@ export async function startSandbox(
   const kept: number[] = []
   return {
     identity: { ...identity, pid_namespace: null },
-    inner: status.started.then((pid) => (pid === null ? null : innerInit(pid, kept))),
+    inner: status.started.then((started) => (started === null ? null : innerInit(started, kept))),
     exited,
     commandRan: status.commandRan,
     release: () => {
@@ -67,17 +68,22 @@ export async function startSandbox(
   }
 }
 
-/** Reads who the inner init is, and keeps its namespace open: the kernel gives the number of one that ended away again. */
-function innerInit(pid: number, kept: number[]): InnerInit | null {
-  const namespace = namespaceOf(pid)
-  const identity = readIdentity(pid)
-  if (namespace === null || identity === null) return null
+/**
+ * Looks at the inner init, and keeps its namespace open: the kernel gives the number of one that ended away again.
+ * A process that is not in the namespace that was told is another one, which got the number since.
+ */
+function innerInit(started: StartedInside, kept: number[]): InnerInit | null {
+  const { pid } = started
+  const now = namespaceOf(pid)
+  const namespace = started.namespace ?? now
+  if (namespace === null) return null
+  const identity = now === namespace ? readIdentity(pid) : null
   try {
     kept.push(openSync(`/proc/${pid}/ns/pid`, 'r'))
   } catch {
     // Then the number can be given away again, and at worst a later run of another is taken for this one's rest.
   }
-  return { pid, startTicks: identity.start_ticks, namespace }
+  return { pid, startTicks: identity?.start_ticks ?? null, namespace }
 }
 
 function codeOf(error: unknown): string {

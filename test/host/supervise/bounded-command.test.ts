@@ -211,6 +211,14 @@ describe('the identity of a run', () => {
     expect(isAlive(identity)).toBe(false)
   })
 
+  it('is whole even for commands that end at once, many at a time', async () => {
+    const all = await Promise.all(Array.from({ length: 24 }, () => startScript(place, ':')))
+    for (const run of all) {
+      expect(run.process?.pid_namespace).toEqual(expect.any(Number))
+      expect(await run.ended).toMatchObject({ ending: 'exit 0', group_clear: true })
+    }
+  })
+
   it('does not take another run in a reused namespace number for its own', async () => {
     const run = await startScript(place, 'echo up; exec sleep 30')
     await spoken(run)
