@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { execa } from 'execa'
+import { describe, expect, it } from 'vitest'
+import { realDisk } from '../../../src/store/disk.ts'
+import { refused } from '../../support/refusals.ts'
+import { cancel, newStore, submit } from './samples.ts'
+
+function start(program: string, ...args: string[]) {
+  const path = new URL(`../../fixtures/store/${program}`, import.meta.url).pathname
+  const child = execa(process.execPath, ['--import', 'tsx', path, ...args], { reject: false })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return { child, next: async (): Promise<string> => (await lines.next()).value ?? '' }
+}
+
+describe('processes that share a store', () => {
+  it('racing on one task each get every command in, and no revision twice', async () => {
+    const { store, dir, reopen } = await newStore()
+    await store.apply(submit('task-1'))
+    const racers = ['one', 'two', 'three'].map((name) => start('race.ts', dir, 'task-1', name, '15'))
+    for (const racer of racers) expect(await racer.next()).toBe('ready')
+    for (const { child } of racers) child.stdin.write('go\n')
+    const revisions: number[] = []
+    for (const { child, next } of racers) {
+      revisions.push(...JSON.parse(await next()))
+      expect((await child).exitCode).toBe(0)
+    }
+    expect(revisions.sort((one, other) => one - other)).toEqual(
+      Array.from({ length: 45 }, (_, place) => place + 2),
+    )
+    expect((await store.show('task-1')).revision).toBe(46)
+    expect((await (await reopen()).show('task-1')).corrections).toHaveLength(45)
+    expect((await readFile(join(dir, 'identities.log'), 'utf8')).split('\n')).toHaveLength(47)
+  })
+
+  it('racing on different tasks do not disturb one another, nor a reader beside them', async () => {
+    const { store, dir } = await newStore()
+    const ids = ['a', 'b']
+    for (const id of ids) await store.apply(submit(id))
+    const racers = ids.map((id) => start('race.ts', dir, id, `by-${id}`, '15'))
+    for (const racer of racers) expect(await racer.next()).toBe('ready')
+    for (const { child } of racers) child.stdin.write('go\n')
+    const running = Promise.all(racers.map(({ child }) => child))
+    let done = false
+    void running.then(() => {
+      done = true
+    })
+    let newest = 0
+    while (!done) {
+      const sum = (await store.list()).reduce((total, { revision }) => total + revision, 0)
+      expect(sum).toBeGreaterThanOrEqual(newest)
+      newest = sum
+    }
+    expect((await running).map(({ exitCode }) => exitCode)).toEqual([0, 0])
+    expect((await store.list()).map(({ revision }) => revision)).toEqual([16, 16])
+  })
+
+  it('killed in the middle lose nothing that they acknowledged, and hold no lock', async () => {
+    const { store, dir, reopen } = await newStore()
+    const request = new TextDecoder().decode(submit('task-NUMBER', 'cmd-NUMBER'))
+    for (let round = 0; round < 3; round += 1) {
+      const { child, next } = start('apply-until-killed.ts', dir, request)
+      const receipts: unknown[] = []
+      for (let count = 0; count < 5 + round * 3; count += 1) receipts.push(JSON.parse(await next()))
+      child.kill('SIGKILL')
+      await child
+      const again = await reopen()
+      for (const [number, receipt] of receipts.entries()) {
+        expect(await again.apply(submit(`task-${number}`, `cmd-${number}`))).toEqual(receipt)
+      }
+    }
+    await store.apply(submit('after'))
+    expect((await store.list()).every((task) => task.revision === 1)).toBe(true)
+  })
+
+  it('stopped while it holds a task lock makes others refuse store_busy, until it dies', async () => {
+    const { store, dir, reopen } = await newStore(realDisk, { waitMs: 50 })
+    await store.apply(submit('task-1'))
+    const { child, next } = start('hold-lock.ts', join(dir, 'task', 'task-1.lock'))
+    expect(await next()).toBe('held')
+    child.kill('SIGSTOP')
+    await refused('store_busy', store.apply(cancel('task-1', 1)))
+    await refused('store_busy', (await reopen()).apply(cancel('task-1', 1)))
+    expect((await store.show('task-1')).status).toBe('queued')
+    await store.apply(submit('task-2'))
+    child.kill('SIGKILL')
+    await child
+    expect((await store.apply(cancel('task-1', 1))).status).toBe('cancelled')
+  })
+})
