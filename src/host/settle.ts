@@ -8,7 +8,7 @@ import type { TaskStore } from '../store/tasks/store.ts'
 import type { Run, Task } from '../store/tasks/task.ts'
 import { ownerProcessEnded } from '../store/tasks/words.ts'
 import { pathsOverlap } from './probe/paths.ts'
-import { isAlive, groupMembers, livingOf, readIdentity } from './supervise/process-identity.ts'
+import { groupMembers, isAlive, livingOf, readIdentity } from './supervise/process-identity.ts'
 import { readProcessFile } from './turn-files.ts'
 
 /** What settling and recovering need. */
@@ -63,7 +63,7 @@ export async function settleOverlapping(
 }
 
 /** Whether a run is recorded that nothing has ended yet. Pure. */
-export function isSettleable(task: Task): boolean {
+function isSettleable(task: Task): boolean {
   if (task.run === undefined) return false
   if (task.run.result === null) {
     return task.status === 'running' || task.status === 'cancel_requested' || task.status === 'unknown'

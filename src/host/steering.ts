@@ -21,13 +21,6 @@ export interface SteeringRow {
   readonly limitations: readonly string[]
 }
 
-/** What becomes of a steer. */
-export type SteeringAnswer =
-  | { readonly admit: 'new_turn' }
-  | { readonly admit: 'deliver' }
-  | { readonly admit: 'cancel_and_continue' }
-  | { readonly admit: 'refuse'; readonly reason: 'unsupported' | 'no_emulation' }
-
 const onePromptAtATime: Omit<SteeringRow, 'adapter'> = {
   native: 'turn_boundary',
   emulation: 'cancel_and_continue',
@@ -74,27 +67,4 @@ export function steeringRow(adapter: string): SteeringRow {
       limitations: ['this adapter is not known here'],
     }
   )
-}
-
-/**
- * Decides what becomes of a steer. Emulation is never chosen for the sender, and native delivery never replaces an
- * emulation that was asked for. Pure.
- * @param turn whether a turn runs now
- * @param request `emulated` when the sender allowed the running turn to be cancelled
- * @see spec/turns.md §4
- */
-export function admitSteer(
-  row: SteeringRow,
-  turn: 'running' | 'ended',
-  request: 'native' | 'emulated',
-): SteeringAnswer {
-  if (turn === 'ended') {
-    return row.native === 'unsupported' ? { admit: 'refuse', reason: 'unsupported' } : { admit: 'new_turn' }
-  }
-  if (request === 'emulated') {
-    return row.emulation === null
-      ? { admit: 'refuse', reason: 'no_emulation' }
-      : { admit: 'cancel_and_continue' }
-  }
-  return row.native === 'mid_turn' ? { admit: 'deliver' } : { admit: 'refuse', reason: 'unsupported' }
 }

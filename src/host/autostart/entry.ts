@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 const schema = 'openagents.coder.host-autostart-entry.v1'
 
-export const autostartEvents = [
+const autostartEvents = [
   'eligible',
   'started',
   'skipped',
@@ -16,9 +16,8 @@ export const autostartEvents = [
   'policy_on',
   'policy_off',
 ] as const
-export type AutostartEvent = (typeof autostartEvents)[number]
 
-export const autostartEntrySchema = z.strictObject({
+const autostartEntrySchema = z.strictObject({
   schema: z.literal(schema),
   /** Unix milliseconds of the host. */
   at: z.number().int().min(0),

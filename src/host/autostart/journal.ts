@@ -14,7 +14,7 @@ export interface AutostartJournal {
 }
 
 /** Where the journal of a home is. */
-export function journalPath(home: string): string {
+function journalPath(home: string): string {
   return `${home}/host/autostart.jsonl`
 }
 

@@ -6,7 +6,7 @@ import { draftGrant } from '../grant-draft.ts'
 import { isDiskFull } from '../owner/recorder.ts'
 import { startTask } from '../start.ts'
 import type { LaunchedOwner } from '../supervise/launch-owner.ts'
-import type { AutostartPolicy } from './policy.ts'
+import { type AutostartPolicy, standingGrantPath } from './policy.ts'
 
 export type LaunchedTurn =
   | { readonly is: 'launched'; readonly owner: LaunchedOwner; readonly grantDigest: string }
@@ -35,11 +35,6 @@ export async function launchTurn(
     if (isDiskFull(error) || passing.some((code) => isRefusal(error, code))) return { is: 'later' }
     return { is: 'refused', detail: `${error.code}: ${error.message}` }
   }
-}
-
-/** Where the grant that a policy gave a task at one revision is kept. */
-export function standingGrantPath(home: string, taskId: string, revision: number): string {
-  return `${home}/host/autostart/${taskId}-${revision}.grant.json`
 }
 
 const encoder = new TextEncoder()

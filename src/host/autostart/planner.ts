@@ -128,13 +128,13 @@ async function startWaiting(
     notes.set(turn.task, 'waiting to be tried again')
     return false
   }
+  if ((await reservingTask(task, await deps.tasks.list())) !== null) {
+    notes.set(turn.task, 'another task is still running in this project')
+    return false
+  }
   const fault = await programFault(policy, workspaces)
   if (fault !== null) {
     await journal.append({ ...fault, ...entryTurn(turn) })
-    return false
-  }
-  if ((await reservingTask(task, await deps.tasks.list())) !== null) {
-    notes.set(turn.task, 'another task is still running in this project')
     return false
   }
   notBefore.delete(turn.task)
@@ -154,6 +154,7 @@ async function launch(
   }
   if (launched.is !== 'launched') return false
   const { owner, grantDigest } = launched
+  deps.log.info({ task: turn.task, owner: owner.pid }, 'the auto-start policy started a turn')
   living.add(owner.pid)
   void owner.exited.then(() => {
     living.delete(owner.pid)

@@ -19,7 +19,7 @@ const schema = 'openagents.coder.host-autostart.v1'
 const utf8 = new TextEncoder()
 const label = z.string().refine((text) => text !== '' && utf8.encode(text).length <= workspaceLabelBytesMax)
 
-export const autostartEngineSchema = z.strictObject({
+const autostartEngineSchema = z.strictObject({
   adapter: z.literal('bounded-command'),
   program: z.string().startsWith('/'),
   program_digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
@@ -34,7 +34,7 @@ export const autostartEngineSchema = z.strictObject({
 /** What a turn that starts by itself runs. The program is pinned by its canonical path and its digest. */
 export type AutostartEngine = z.infer<typeof autostartEngineSchema>
 
-export const autostartPolicySchema = z.strictObject({
+const autostartPolicySchema = z.strictObject({
   schema: z.literal(schema),
   enabled: z.boolean(),
   workspaces: z.array(label).min(1).max(workspacesMax),
@@ -47,8 +47,13 @@ export const autostartPolicySchema = z.strictObject({
 export type AutostartPolicy = z.infer<typeof autostartPolicySchema>
 
 /** Where the policy of a home is. */
-export function policyPath(home: string): string {
+function policyPath(home: string): string {
   return `${home}/host/autostart.json`
+}
+
+/** Where the grant that a policy gave a task at one revision is kept. */
+export function standingGrantPath(home: string, taskId: string, revision: number): string {
+  return `${home}/host/autostart/${taskId}-${revision}.grant.json`
 }
 
 /**

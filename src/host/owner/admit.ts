@@ -13,6 +13,7 @@ import type { Snapshot } from '../snapshot/entry.ts'
 import { takeSnapshot } from '../snapshot/take.ts'
 import { checkCurrent } from './current.ts'
 import type { Ownership } from './execute.ts'
+import { checkStandingPin } from './standing-pin.ts'
 
 /** A turn whose admission is recorded. */
 export interface Admitted {
@@ -40,6 +41,7 @@ export async function admit(ownership: Ownership, parsed: ParsedGrant): Promise<
   checkCurrent(task, grant)
   const workspace = await apartFromStore(task.intent.workspace.path, store.dir)
   const programDigest = await pinProgram(grant.program)
+  await checkStandingPin(deps.disk, deps.home, parsed, programDigest)
   const source = await pinSource(task, workspace)
   const before = await pinSnapshot(workspace, grant)
   const boundary = await prepareBoundary({

@@ -9,21 +9,19 @@ import { readTrace, type TraceLog } from './reader.ts'
 import { type RenderedStep, renderSteps } from './render.ts'
 import { cursorAt, placeOf, type ViewCursor } from './view-cursor.ts'
 
-export const evidenceStates = [
-  'not_started',
-  'missing',
-  'unavailable_or_unsafe',
-  'unreadable',
-  'oversized',
-  'malformed',
-  'digest_mismatch',
-  'damaged',
-  'incomplete',
-  'sealed',
-  'unsealed',
-] as const
 /** What a turn's trace is worth as evidence; the first that applies. @see spec/evidence.md §5 */
-export type EvidenceState = (typeof evidenceStates)[number]
+export type EvidenceState =
+  | 'not_started'
+  | 'missing'
+  | 'unavailable_or_unsafe'
+  | 'unreadable'
+  | 'oversized'
+  | 'malformed'
+  | 'digest_mismatch'
+  | 'damaged'
+  | 'incomplete'
+  | 'sealed'
+  | 'unsealed'
 
 /** One page of a turn's steps and what stands behind it. Every key is always there. */
 export interface Evidence {

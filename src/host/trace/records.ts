@@ -24,7 +24,7 @@ export const traceSessionSchema = z.object({
 /** Who ran, where, and by which door. */
 export type TraceSession = z.infer<typeof traceSessionSchema>
 
-export const traceCallSchema = z.object({
+const traceCallSchema = z.object({
   id: z.string(),
   name: z.string(),
   arguments: z.unknown(),
