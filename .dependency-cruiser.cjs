@@ -9,7 +9,7 @@ const layer = (name, allowed) => ({
 module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
-    { name: 'no-orphans', severity: 'error', from: { path: '^src/', orphan: true, pathNot: ['^src/cli/main\\.ts$', '^src/limits\\.ts$'] }, to: {} },
+    { name: 'no-orphans', severity: 'error', from: { path: '^src/', orphan: true, pathNot: ['^src/cli/main\\.ts$', '^src/limits\\.ts$', '\\.d\\.ts$'] }, to: {} },
     { name: 'nothing-imports-cli', severity: 'error', from: { pathNot: '^(src/cli|scripts)/' }, to: { path: '^src/cli/' } },
     { name: 'src-imports-no-tests', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|bench|scripts)/' } },
     { name: 'no-dev-dependency-in-src', severity: 'error', from: { path: '^src/' }, to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] } },

@@ -1,4 +1,5 @@
 import { openHome } from '../bridge/home.ts'
+import { homePaths } from '../bridge/paths.ts'
 import { openAutostartJournal } from '../host/autostart/journal.ts'
 import { type AutostartPolicy, readPolicy, writePolicy } from '../host/autostart/policy.ts'
 import { defaultGrantTerms } from '../host/grant-draft.ts'
@@ -7,6 +8,7 @@ import { pinProgram } from '../host/probe/program.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import { nowSeconds } from '../seams/clock.ts'
 import { realDisk } from '../store/disk.ts'
+import { withSettingsLock } from '../store/settings-lock.ts'
 import type { Door } from './door.ts'
 import { type Answer, facts, localTime } from './output.ts'
 
@@ -71,26 +73,34 @@ export async function turnOn(door: Door, choices: PolicyChoices): Promise<Answer
     },
     changed_at: nowSeconds(door.clock),
   }
-  await writePolicy(realDisk, door.home, policy)
-  await openAutostartJournal(realDisk, door.clock, door.home).append({ event: 'policy_on' })
+  await withSettingsLock(door.clock, policyFile(door), async () => {
+    await writePolicy(realDisk, door.home, policy)
+    await openAutostartJournal(realDisk, door.clock, door.home).append({ event: 'policy_on' })
+  })
   return shown(policy)
 }
 
 /** Takes the policy out of force; what runs goes on. */
 export async function turnOff(door: Door): Promise<Answer> {
   await openHome(realDisk, door.home)
-  const policy = await readPolicy(realDisk, door.home)
-  if (policy === null || !policy.enabled) return shown(policy)
-  const off = { ...policy, enabled: false, changed_at: nowSeconds(door.clock) }
-  await writePolicy(realDisk, door.home, off)
-  await openAutostartJournal(realDisk, door.clock, door.home).append({ event: 'policy_off' })
-  return shown(off)
+  return withSettingsLock(door.clock, policyFile(door), async () => {
+    const policy = await readPolicy(realDisk, door.home)
+    if (policy === null || !policy.enabled) return shown(policy)
+    const off = { ...policy, enabled: false, changed_at: nowSeconds(door.clock) }
+    await writePolicy(realDisk, door.home, off)
+    await openAutostartJournal(realDisk, door.clock, door.home).append({ event: 'policy_off' })
+    return shown(off)
+  })
 }
 
 /** The policy in force; none and an unreadable one are off. */
 export async function show(door: Door): Promise<Answer> {
   await openHome(realDisk, door.home)
   return shown(await readPolicy(realDisk, door.home))
+}
+
+function policyFile(door: Door): string {
+  return `${homePaths(door.home).host}/autostart.json`
 }
 
 function shown(policy: AutostartPolicy | null): Answer {

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { execa, type ResultPromise } from 'execa'
+import type { Readable } from 'node:stream'
+import { execa } from 'execa'
 
 /** The built command line, as a person starts it. */
 export const program = new URL('../../dist/cli/main.js', import.meta.url).pathname
@@ -35,7 +36,7 @@ export interface Place {
   leave(): Promise<void>
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly input?: string
   readonly env?: Readonly<Record<string, string>>
 }
@@ -103,7 +104,7 @@ export async function makePlace(): Promise<Place> {
 }
 
 /** A small repository with one commit, and a linked worktree of it. */
-export async function makeWorktree(repository: string, workspace: string): Promise<void> {
+async function makeWorktree(repository: string, workspace: string): Promise<void> {
   await mkdir(repository)
   const git = (...args: string[]) =>
     execa('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.invalid', ...args], {
@@ -116,11 +117,17 @@ export async function makeWorktree(repository: string, workspace: string): Promi
   await git('worktree', 'add', '--quiet', '-b', 'work', workspace)
 }
 
-function goingOn(child: ResultPromise, args: readonly string[]): Going {
-  const ended = child.then(endOf)
+/** The part of a child process that is of use here. */
+interface Child extends PromiseLike<{ exitCode?: number | undefined; stdout?: unknown; stderr?: unknown }> {
+  readonly stdout: Readable
+  kill(signal: NodeJS.Signals): boolean
+}
+
+function goingOn(child: Child, args: readonly string[]): Going {
+  const ended = Promise.resolve(child.then(endOf))
   let seen = ''
   const firstLine = new Promise<string>((resolve, reject) => {
-    child.stdout?.on('data', (part: Buffer) => {
+    child.stdout.on('data', (part: Buffer) => {
       seen += part.toString()
       if (seen.includes('\n')) resolve(seen.slice(0, seen.indexOf('\n')))
     })
