@@ -24,7 +24,7 @@ const entriesBytesMax = journalBytesMax - journalLeasesBytesMax
  * @see spec/commands.md §1, spec/wire.md §7
  */
 export function makeRoom(rows: Rows, entry: Entry): void {
-  const weight = undecidedWeight(encodeEntry(entry).length)
+  const weight = undecidedWeight(entry, encodeEntry(entry).length)
   if (!isOwner(entry.sender)) checkDevice(rows, entry, weight)
   while (rows.all().length >= journalEntriesMax || rows.weight() + weight > entriesBytesMax) {
     if (!rows.dropOldestApplied()) throw full()
@@ -41,7 +41,7 @@ export function checkEdit(rows: Rows, entry: Entry, edited: Entry, text: string)
   const before = utf8Bytes(entry.edited ?? entry.request.text)
   const textBytes = rows.load(device).textBytes - before + utf8Bytes(text)
   if (!isOwner(entry.sender) && textBytes > undecidedBytesPerDeviceMax) throw tooMuch()
-  const weight = undecidedWeight(encodeEntry(edited).length)
+  const weight = undecidedWeight(edited, encodeEntry(edited).length)
   while (rows.weight() + weight > entriesBytesMax) {
     if (!rows.dropOldestApplied()) throw full()
   }

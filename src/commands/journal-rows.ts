@@ -42,9 +42,9 @@ export interface Rows {
 /** Bytes that dispatching adds around the text, at most. */
 const dispatchingBytes = 1_024
 
-/** Bytes an undecided entry may grow to: its text again, inside a command inside a string. */
-export function undecidedWeight(bytes: number): number {
-  return 3 * bytes + dispatchingBytes
+/** Bytes an undecided entry of `bytes` may grow to: its text again, inside a command inside a string. */
+export function undecidedWeight(entry: Entry, bytes: number): number {
+  return bytes + Buffer.byteLength(JSON.stringify(JSON.stringify(textOf(entry)))) + dispatchingBytes
 }
 
 /** Indexes the entries of a journal. */
@@ -158,7 +158,7 @@ function isApplied(row: Row): boolean {
 }
 
 function weigh(entry: Entry, bytes: Buffer): number {
-  return isDone(entry) ? bytes.length : undecidedWeight(bytes.length)
+  return isDone(entry) ? bytes.length : undecidedWeight(entry, bytes.length)
 }
 
 function setOrDelete<K, V>(map: Map<K, V>, key: K, value: V | null): void {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { journalBytesMax, storeWaitMs } from '../limits.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import type { Disk, DiskLock, FileIdentity } from '../seams/disk.ts'
+import { isSameIdentity } from '../store/tasks/same-identity.ts'
 import { assembleJournal, type JournalFile, parseJournal } from './journal-file.ts'
 import type { CommandLog } from './log.ts'
 
@@ -106,13 +107,6 @@ function unavailable(why: string): Refusal {
   return new Refusal('unavailable', `the command journal ${why}`)
 }
 
-function same(a: FileIdentity | null, b: FileIdentity | null): boolean {
-  if (a === null || b === null) return a === b
-  return (
-    a.dev === b.dev &&
-    a.ino === b.ino &&
-    a.size === b.size &&
-    a.mtimeNs === b.mtimeNs &&
-    a.ctimeNs === b.ctimeNs
-  )
+function same(one: FileIdentity | null, other: FileIdentity | null): boolean {
+  return one === null || other === null ? one === other : isSameIdentity(one, other)
 }
