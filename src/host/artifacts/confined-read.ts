@@ -53,15 +53,16 @@ export function readConfinedLink(root: string, path: Buffer): ConfinedRead {
 function inParent(
   root: string,
   path: Buffer,
-  read: (parent: OpenDirectory, name: Buffer) => ConfinedRead,
+  read: (parent: OpenDirectory, name: string) => ConfinedRead,
 ): ConfinedRead {
-  const names = components(path)
+  const relative = path.toString('latin1')
+  const names = components(relative)
   const name = names.at(-1)
-  if (name === undefined || !isPlain(path, names)) return { found: 'unsafe' }
+  if (name === undefined || !isPlain(relative, names)) return { found: 'unsafe' }
   let parent: OpenDirectory | null = null
   try {
     const above = names.slice(0, -1)
-    parent = openDirectory(above.reduce(joinPath, Buffer.from(root)))
+    parent = openDirectory(above.reduce(joinPath, Buffer.from(root).toString('latin1')))
     return read(parent, name)
   } catch (error) {
     return { found: codeOf(error) === 'ENOENT' ? 'missing' : 'unsafe' }
@@ -71,10 +72,8 @@ function inParent(
 }
 
 /** Nothing but names and single separators between them. */
-function isPlain(path: Buffer, names: readonly Buffer[]): boolean {
-  const plain = names.every((name) => !['.', '..'].includes(name.toString('latin1')))
-  const separators = names.length - 1
-  return plain && path.length === names.reduce((sum, name) => sum + name.length, separators)
+function isPlain(path: string, names: readonly string[]): boolean {
+  return names.join('/') === path && !names.includes('.') && !names.includes('..')
 }
 
 function codeOf(error: unknown): string | null {

@@ -1,40 +1,48 @@
 import { closeSync, constants, existsSync, fstatSync, openSync } from 'node:fs'
 
 const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
-const slash = Buffer.from('/')
-const root = Buffer.from('/')
+
+/*
+ * Paths and names in this folder are byte texts: strings with one character per byte (latin1), so that every name
+ * that a file system can hold stays what it is, sorts by bytes, and costs no more than a string.
+ */
 
 /** An open directory. */
 export interface OpenDirectory {
   readonly fd: number
   /** Its absolute path when it was opened, for systems that cannot open relative to a descriptor. */
-  readonly path: Buffer
+  readonly path: string
+}
+
+/** The bytes that a byte text stands for. */
+export function bytesOf(text: string): Buffer {
+  return Buffer.from(text, 'latin1')
 }
 
 /**
  * Path of a child that the kernel resolves from the open directory itself, so that nothing above it can be exchanged.
  * Systems without `/proc` get the plain path.
  */
-export function childPath(parent: OpenDirectory, name: Buffer | string): Buffer {
-  const bytes = typeof name === 'string' ? Buffer.from(name) : name
-  if (hasProc()) return Buffer.concat([Buffer.from(`/proc/self/fd/${parent.fd}/`), bytes])
-  return joinPath(parent.path, bytes)
+export function childPath(parent: OpenDirectory, name: string): string | Buffer {
+  const path = hasProc() ? `/proc/self/fd/${parent.fd}/${name}` : joinPath(parent.path, name)
+  // Node takes a string as UTF-8, which is the same bytes only for ASCII.
+  return isAscii(path) ? path : bytesOf(path)
 }
 
 /** Opens a child for reading; a link in its place is an error, and a FIFO does not block. */
-export function openChild(parent: OpenDirectory, name: Buffer | string): number {
+export function openChild(parent: OpenDirectory, name: string): number {
   return openSync(childPath(parent, name), openFlags)
 }
 
 /** Opens a child directory; anything else in its place is an error. */
-export function openChildDirectory(parent: OpenDirectory, name: Buffer | string): OpenDirectory {
+export function openChildDirectory(parent: OpenDirectory, name: string): OpenDirectory {
   const fd = openSync(childPath(parent, name), openFlags | constants.O_DIRECTORY)
-  return { fd, path: joinPath(parent.path, typeof name === 'string' ? Buffer.from(name) : name) }
+  return { fd, path: joinPath(parent.path, name) }
 }
 
 /** Opens an absolute directory one component at a time from `/`, following no link. The caller closes it. */
-export function openDirectory(path: Buffer): OpenDirectory {
-  let open: OpenDirectory = { fd: openSync('/', openFlags | constants.O_DIRECTORY), path: root }
+export function openDirectory(path: string): OpenDirectory {
+  let open: OpenDirectory = { fd: openSync('/', openFlags | constants.O_DIRECTORY), path: '/' }
   for (const name of components(path)) {
     try {
       const next = openChildDirectory(open, name)
@@ -49,28 +57,24 @@ export function openDirectory(path: Buffer): OpenDirectory {
 }
 
 /** The non-empty components of a path. */
-export function components(path: Buffer): Buffer[] {
-  const found: Buffer[] = []
-  for (let start = 0; start <= path.length; ) {
-    const end = path.indexOf(0x2f, start)
-    const stop = end < 0 ? path.length : end
-    if (stop > start) found.push(path.subarray(start, stop))
-    start = stop + 1
-  }
-  return found
+export function components(path: string): string[] {
+  return path.split('/').filter((name) => name !== '')
 }
 
-/** `parent/name`; an empty parent or name adds no separator. */
-export function joinPath(parent: Buffer, name: Buffer): Buffer {
-  if (parent.length === 0) return name
-  if (name.length === 0) return parent
-  return parent.at(-1) === 0x2f ? Buffer.concat([parent, name]) : Buffer.concat([parent, slash, name])
+/** `parent/name`; an empty parent adds no separator. */
+export function joinPath(parent: string, name: string): string {
+  if (parent === '') return name
+  return parent.endsWith('/') ? parent + name : `${parent}/${name}`
 }
 
 /** Whether the open file is the one with this device and inode. */
 export function isSame(fd: number, id: { dev: bigint; ino: bigint }): boolean {
   const stat = fstatSync(fd, { bigint: true })
   return stat.dev === id.dev && stat.ino === id.ino
+}
+
+function isAscii(text: string): boolean {
+  return /^[\u0000-\u007f]*$/.test(text)
 }
 
 let procFound: boolean | null = null

@@ -1,4 +1,5 @@
 import { snapshotBytesMax, snapshotEntriesMax, snapshotFaultsMax } from '../../limits.ts'
+import { bytesOf } from './descriptor.ts'
 import type { SnapshotEntry } from './entry.ts'
 
 /** What a walk has found so far, and how much of its limits is used. */
@@ -13,8 +14,8 @@ export interface Ledger {
   admitBytes(bytes: number): boolean
   /** Entries that may still come. */
   left(): number
-  /** Notes something unreadable. Beyond the limit it is not itemised. */
-  fault(path: Buffer, why: string): void
+  /** Notes something unreadable, by its byte text. Beyond the limit it is not itemised. */
+  fault(path: string, why: string): void
 }
 
 /** The limits, which tests lower. */
@@ -58,7 +59,7 @@ export function createLedger(limits: SnapshotLimits = pageLimits): Ledger {
     },
     left: () => limits.entries - counted,
     fault(path, why) {
-      note(`${path.length === 0 ? '.' : path.toString()}: ${why}`)
+      note(`${path === '' ? '.' : bytesOf(path).toString()}: ${why}`)
     },
   }
 }

@@ -2,6 +2,7 @@ import type { BigIntStats } from 'node:fs'
 import { closeSync, constants, fstatSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { linkTargetBytesMax } from '../../limits.ts'
 import {
+  bytesOf,
   childPath,
   isSame,
   joinPath,
@@ -22,8 +23,8 @@ const formatMask = BigInt(constants.S_IFMT)
 
 interface Frame {
   directory: OpenDirectory | null
-  readonly path: Buffer
-  readonly absolute: Buffer
+  readonly path: string
+  readonly absolute: string
   readonly id: { readonly dev: bigint; readonly ino: bigint }
   readonly names: readonly Name[]
   next: number
@@ -60,20 +61,19 @@ export function* walkTree(root: string, ledger: Ledger): Generator<void, void> {
 }
 
 function openRoot(root: string, ledger: Ledger): Frame | null {
-  const here = Buffer.alloc(0)
   ledger.admit()
   try {
     const canonical = realpathSync(root, { encoding: 'buffer' })
     ledger.root = canonical.toString()
-    return openFrame(openDirectory(canonical), here, ledger)
+    return openFrame(openDirectory(canonical.toString('latin1')), '', ledger)
   } catch (error) {
-    ledger.fault(here, reasonOf(error))
+    ledger.fault('', reasonOf(error))
     return null
   }
 }
 
 /** Records a directory that was just opened, and reads its names: never more than may still be admitted, and one. */
-function openFrame(directory: OpenDirectory, path: Buffer, ledger: Ledger): Frame {
+function openFrame(directory: OpenDirectory, path: string, ledger: Ledger): Frame {
   try {
     const stat = fstatSync(directory.fd, { bigint: true })
     ledger.entries.push(entryOf(path, 'directory', stat))
@@ -121,7 +121,7 @@ function* visit(
   stack: Frame[],
   frame: Frame,
   found: Name,
-  path: Buffer,
+  path: string,
   ledger: Ledger,
   buffer: Buffer,
 ): Generator<void, boolean> {
@@ -139,8 +139,8 @@ function* visit(
 
 function* readFile(
   directory: OpenDirectory,
-  name: Buffer,
-  path: Buffer,
+  name: string,
+  path: string,
   ledger: Ledger,
   buffer: Buffer,
 ): Generator<void, boolean> {
@@ -161,7 +161,7 @@ function* readFile(
 }
 
 /** A link with its target, or a FIFO, socket or device; never opened. */
-function readSpecial(directory: OpenDirectory, name: Buffer, path: Buffer, kind: EntryKind): SnapshotEntry {
+function readSpecial(directory: OpenDirectory, name: string, path: string, kind: EntryKind): SnapshotEntry {
   const at = childPath(directory, name)
   const stat = lstatSync(at, { bigint: true })
   if (kindOf(stat) !== kind) throw new Error(changedKind)
@@ -174,10 +174,10 @@ function readSpecial(directory: OpenDirectory, name: Buffer, path: Buffer, kind:
 
 const changedKind = 'changed its kind while it was read'
 
-function entryOf(path: Buffer, kind: EntryKind, stat: BigIntStats): SnapshotEntry {
+function entryOf(path: string, kind: EntryKind, stat: BigIntStats): SnapshotEntry {
   const mode = Number(stat.mode & modeMask)
   return {
-    path,
+    path: bytesOf(path),
     kind,
     mode,
     dev: stat.dev,

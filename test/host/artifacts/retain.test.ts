@@ -132,6 +132,18 @@ describe('a manifest', () => {
     await expect(kept(() => writeFileSync(at('g'), 'x'))).rejects.toMatchObject({ code: 'corrupt_store' })
   })
 
+  it('keeps files below names of any language', async () => {
+    const { manifest } = await kept(() => {
+      mkdirSync(at('é'))
+      writeFileSync(at('é/日本'), 'x')
+    })
+    expect(manifest.complete).toBe(true)
+    expect(manifest.entries.map((entry) => [entry.path, entry.state])).toEqual([
+      ['é', 'directory'],
+      ['é/日本', 'retained'],
+    ])
+  })
+
   it('of an unreadable candidate names nothing and is not complete', async () => {
     const { manifest } = await kept(() => rmSync(workspace, { recursive: true }))
     expect(manifest).toMatchObject({ candidate_snapshot: null, complete: false, changes: [], entries: [] })

@@ -82,6 +82,22 @@ describe('what a snapshot sees', () => {
     expect(entries[2]?.target).toEqual(Buffer.from([0x80, 0x2f, 0x81]))
   })
 
+  it('enters directories whose names are not UTF-8, and sorts all names as bytes', async () => {
+    const odd = Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff])])
+    mkdirSync(odd)
+    writeFileSync(Buffer.concat([odd, Buffer.from('/x')]), '')
+    mkdirSync(join(root, 'é'))
+    writeFileSync(join(root, 'é', '日本'), '')
+    writeFileSync(join(root, 'z'), '')
+    const { entries, faults } = await takeSnapshot(root)
+    expect(faults).toEqual([])
+    expect(entries.map((entry) => entry.path)).toEqual(
+      ['', 'z', 'é', 'é/日本']
+        .map((path) => Buffer.from(path))
+        .concat([Buffer.from([0xff]), Buffer.from([0xff, 0x2f, 0x78])]),
+    )
+  })
+
   it('records a link to a directory and never enters it', async () => {
     mkdirSync(join(root, 'real'))
     writeFileSync(join(root, 'real', 'inside'), '')
