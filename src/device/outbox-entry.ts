@@ -43,7 +43,6 @@ export const decidedSchema = z.strictObject({
   code: z.enum(wireCodes).nullable(),
   missing: rightSchema.nullable(),
 })
-export type Decided = z.infer<typeof decidedSchema>
 
 /** The durable outbox: entries in the order they were queued, which is the order they are sent. */
 export const outboxSchema = z.strictObject({

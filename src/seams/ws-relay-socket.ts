@@ -4,11 +4,14 @@ import type { DialRelay } from './relay-socket.ts'
 
 /** Dials a relay with a real WebSocket. */
 export const dialRelay: DialRelay = (url, events) => {
-  const socket = new WebSocket(url, {
+  const options = {
     maxPayload: relayFrameBytesMax,
     handshakeTimeout: 10_000,
+    // A peer that is gone never says goodbye: without this it would hold a process that is done for half a minute.
+    closeTimeout: 1_000,
     perMessageDeflate: false,
-  })
+  }
+  const socket = new WebSocket(url, options)
   let reason = 'closed by the relay'
   let ended = false
   socket.on('open', () => events.open())
@@ -40,8 +43,6 @@ export const dialRelay: DialRelay = (url, events) => {
     close: () => {
       reason = 'closed by us'
       socket.close()
-      // A peer that is gone never says goodbye; without this it would hold the process for half a minute.
-      setTimeout(() => socket.terminate(), 1_000).unref()
     },
   }
 }

@@ -25,6 +25,8 @@ export interface AnsweringHost {
   readonly heard: Heard[]
   /** What answers a request; null: nothing does. Replaced by tests. */
   answer: (heard: Heard) => Result | null
+  /** Called with every request, answered or not. */
+  onHeard: (heard: Heard) => void
   /** Its clock is this far ahead of the test's, in seconds. */
   aheadSeconds: number
   /** Changes the reply, signed and sealed, on its way out. */
@@ -67,6 +69,7 @@ export function answeringHost(relay: string, clock: Clock): AnsweringHost {
   const host: AnsweringHost = {
     key,
     heard: [],
+    onHeard: () => {},
     aheadSeconds: 0,
     live: new Promise((resolve) => {
       becameLive = resolve
@@ -130,6 +133,7 @@ export function answeringHost(relay: string, clock: Clock): AnsweringHost {
     const opened = openVerified(event, key.publicKey, key.with)
     const heard = { event, request: parseBody('request', opened.body, 'loopback_test') }
     host.heard.push(heard)
+    host.onHeard(heard)
     const { request, issued_at, expires_at } = heard.request
     // As real hosts do: a request whose window is not now earns nothing.
     if (issued_at > now() + 60 || expires_at <= now()) return
