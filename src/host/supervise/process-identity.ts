@@ -54,6 +54,7 @@ export function namespaceMembers(namespace: number): number[] {
 export function livingOf(identity: ProcessIdentity): number[] {
   if (identity.boot_id !== bootId()) return []
   const living = new Set(ownGroup(identity))
+  if (isAlive(identity)) living.add(identity.pid)
   const members = identity.pid_namespace === null ? [] : namespaceMembers(identity.pid_namespace)
   if (!members.some((pid) => belongsToAnother(pid, identity))) for (const pid of members) living.add(pid)
   return [...living].sort((a, b) => a - b)
