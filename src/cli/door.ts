@@ -7,6 +7,7 @@ import type { Answer } from './output.ts'
 
 const progressAfterMs = 300
 let signalsTaken = false
+let outputLost: Error | null = null
 
 /** How one command reaches the world: where its state lives and whom it talks to. */
 export interface Door {
@@ -15,6 +16,7 @@ export interface Door {
   /** Whether standard output is for a program. */
   readonly json: boolean
   readonly clock: Clock
+  /** Writes to standard output. Refuses `output` once its reader is gone, so that whoever goes on printing ends. */
   out(text: string): void
   err(text: string): void
   /** Refuses `root_refused` when run as root without leave: a turn run by root is still root for files. */
@@ -50,7 +52,10 @@ function openDoor(options: CommonOptions): Door {
     home: homeOf(options.home),
     json: options.json === true,
     clock: systemClock,
-    out: (text) => void process.stdout.write(text),
+    out(text) {
+      if (outputLost !== null) throw outputRefusal(outputLost)
+      process.stdout.write(text)
+    },
     err: (text) => void process.stderr.write(text),
     allowRoot,
     refuseRoot() {
@@ -92,6 +97,23 @@ export function endOnInterrupt(): void {
   process.on('SIGINT', () => {
     if (!signalsTaken) process.exit(130)
   })
+}
+
+/** Remembers a standard output that nobody takes any more; without this Node ends the process at once. */
+export function watchOutput(): void {
+  process.stdout.on('error', (error) => {
+    outputLost = error
+  })
+}
+
+/** Why standard output is gone, or null while it is not. */
+export function outputFailure(): Error | null {
+  return outputLost
+}
+
+/** The refusal for output that was not taken. The command may have had its effect: it can be given again. */
+export function outputRefusal(cause: Error): Refusal {
+  return new Refusal('output', `the output was not taken: ${cause.message}`, { cause })
 }
 
 function homeOf(given: string | undefined): string {

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { endOnInterrupt } from './door.ts'
+import { endOnInterrupt, outputFailure, outputRefusal, watchOutput } from './door.ts'
 import { exitCodeOf, refusalText } from './output.ts'
 import { buildProgram } from './program.ts'
 
@@ -10,17 +10,20 @@ const usage = 64
 /** Runs one command line to its end and leaves with its exit code. */
 export async function run(words: readonly string[]): Promise<void> {
   endOnInterrupt()
-  process.stdout.on('error', (error) => {
-    process.stderr.write(refusalText({ message: error.message }, words.includes('--json')))
+  const asJson = words.includes('--json') || firstOperand(words) === 'task'
+  watchOutput()
+  const code = await runTo(words, asJson)
+  // The last write also says whether all of them arrived.
+  process.stdout.write('', (error) => {
+    const failure = outputFailure() ?? error ?? null
+    if (failure === null || code !== success) process.exit(code)
+    process.stderr.write(refusalText(outputRefusal(failure), asJson))
     process.exit(1)
   })
-  const code = await runTo(words)
-  process.stdout.write('', () => process.exit(code))
 }
 
-async function runTo(words: readonly string[]): Promise<number> {
+async function runTo(words: readonly string[], asJson: boolean): Promise<number> {
   const program = await buildProgram(words)
-  const asJson = words.includes('--json') || firstOperand(words) === 'task'
   try {
     await program.parseAsync([...words], { from: 'user' })
     return typeof process.exitCode === 'number' ? process.exitCode : success

@@ -46,6 +46,17 @@ describe('the demo', () => {
     expect(await left()).toEqual([])
   }, 90_000)
 
+  it('leaves nothing behind when its reader goes away', async () => {
+    const line = `'${process.execPath}' '${program}' demo | head -n 6`
+    const done = await execa('bash', ['-c', `set -o pipefail; ${line}`], {
+      reject: false,
+      env: environment(),
+    })
+    expect(done.exitCode).toBe(1)
+    expect(done.stderr).toContain('(output)')
+    expect(await left()).toEqual([])
+  }, 90_000)
+
   it('says at once when the machine cannot run turns', async () => {
     const hide = ['--dev-bind', '/', '/', '--ro-bind', '/dev/null', '/usr/bin/bwrap']
     const done = await execa('/usr/bin/bwrap', [...hide, '--', process.execPath, program, 'demo'], {
