@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { Refusal } from '../../protocol/refusal.ts'
 import { captureContext } from '../../store/tasks/context.ts'
 import { effectivePrompt, traceFile, unconsumedSteers } from '../../store/tasks/derived.ts'
@@ -48,7 +49,8 @@ export async function admit(ownership: Ownership, parsed: ParsedGrant): Promise<
     ...(grant.write_workspace ? { checkout: workspace, tree: before } : {}),
     readable: [workspace, grant.program],
     sealed: [store.dir, source.gitDirectory],
-    hidden: [deps.home, source.gitDirectory],
+    // A home that was never made has nothing to hide.
+    hidden: [...(existsSync(deps.home) ? [deps.home] : []), source.gitDirectory],
     offline: true,
   })
   const admission: Admission = {
