@@ -66,7 +66,7 @@ export interface OpenHome {
 export async function initHome(deps: HomeDeps, choices: InitChoices): Promise<HomeSummary> {
   const { disk, home } = deps
   const paths = homePaths(home)
-  await withModeHints(async () => {
+  await withModeHints(home, async () => {
     for (const directory of [paths.home, paths.host, paths.run]) await disk.makeDirectory(directory)
     const settings = await readServeSettings(disk, paths)
     const hostKey =
@@ -98,7 +98,7 @@ export async function initHome(deps: HomeDeps, choices: InitChoices): Promise<Ho
  */
 export async function openHome(disk: Disk, home: string): Promise<OpenHome> {
   const paths = homePaths(home)
-  return await withModeHints(async () => {
+  return await withModeHints(home, async () => {
     if ((await disk.identity(paths.home)) === null) {
       throw new Refusal('configuration', `there is no home at ${home}`, {
         hint: 'drawbridge init --create-owner',
@@ -190,15 +190,13 @@ function withLoopback(settings: ServeSettings, choices: InitChoices): ServeSetti
   return choices.loopbackTest && !settings.loopback_test ? { ...settings, loopback_test: true } : settings
 }
 
-/** Wrong modes are the one refusal that a person can mend by typing. */
-async function withModeHints<T>(run: () => Promise<T>): Promise<T> {
+/** Runs `run`; a refusal because others can reach a file of the home says what to type against it. */
+export async function withModeHints<T>(home: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    if (!isRefusal(error, 'unsafe_path') || error.hint !== undefined) throw error
-    throw new Refusal('unsafe_path', error.message, {
-      cause: error,
-      hint: 'chmod 700 on the directory, chmod 600 on the file',
-    })
+    if (!isRefusal(error, 'unsafe_path') || !error.message.includes('accessible to others')) throw error
+    const hint = `chmod -R go= '${home.replaceAll("'", "'\\''")}'`
+    throw new Refusal('unsafe_path', error.message, { cause: error, hint })
   }
 }

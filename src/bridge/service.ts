@@ -5,7 +5,7 @@ import { type Clock, nowSeconds } from '../seams/clock.ts'
 import type { Task } from '../store/tasks/task.ts'
 import { currentGrants } from './access/grants.ts'
 import { listenForControl } from './control-socket.ts'
-import { openHome } from './home.ts'
+import { openHome, withModeHints } from './home.ts'
 import { localOperator } from './local-operator.ts'
 import { reasonOf } from './log.ts'
 import type { Operator, ServiceStatus } from './operator.ts'
@@ -52,7 +52,7 @@ export async function startService(deps: ServiceDeps): Promise<Service> {
   }
   try {
     await Promise.all([loadFastCrypto(), removeReadyFile(disk, home.paths)])
-    const parts = await openServiceParts(deps, home, (end) => ends.push(end))
+    const parts = await withModeHints(deps.home, () => openServiceParts(deps, home, (end) => ends.push(end)))
     await parts.side.settleIn()
     return await begin(deps, parts, (end) => ends.push(end), unwind)
   } catch (error) {

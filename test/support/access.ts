@@ -2,24 +2,16 @@ import { capabilityDigest } from '../../src/bridge/access/invitations.ts'
 import type { AccessRecord, GrantEntry, InvitationEntry } from '../../src/bridge/access/record.ts'
 import { emptyAccessRecord } from '../../src/bridge/access/record.ts'
 import type { NostrEvent } from '../../src/protocol/event.ts'
-import { publicKeyOf } from '../../src/protocol/keys.ts'
 import type { Right } from '../../src/protocol/rights.ts'
+import { testKey } from './keys.ts'
 
-/** Secret keys of the cast: scalars, as in the wire fixtures. */
-export const secrets = {
-  host: '11'.padStart(64, '0'),
-  owner: '12'.padStart(64, '0'),
-  phone: '13'.padStart(64, '0'),
-  tablet: '14'.padStart(64, '0'),
-  stranger: '15'.padStart(64, '0'),
-} as const
-
+/** Public keys of the cast: those of the scalars 11 to 15, as in the wire fixtures. */
 export const keys = {
-  host: publicKeyOf(secrets.host),
-  owner: publicKeyOf(secrets.owner),
-  phone: publicKeyOf(secrets.phone),
-  tablet: publicKeyOf(secrets.tablet),
-  stranger: publicKeyOf(secrets.stranger),
+  host: testKey(11).publicKey,
+  owner: testKey(12).publicKey,
+  phone: testKey(13).publicKey,
+  tablet: testKey(14).publicKey,
+  stranger: testKey(15).publicKey,
 } as const
 
 export const relay = 'wss://relay.example.net/'
