@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { Refusal } from '../../protocol/refusal.ts'
 import { captureContext } from '../../store/tasks/context.ts'
 import { effectivePrompt, traceFile, unconsumedSteers } from '../../store/tasks/derived.ts'
@@ -7,7 +6,7 @@ import type { Admission, Correction, Task } from '../../store/tasks/task.ts'
 import { boundedCommand } from '../../store/tasks/words.ts'
 import { type Boundary, prepareBoundary } from '../boundary/prepare.ts'
 import { commonDir, headRevision } from '../helper/git.ts'
-import { canonicalPath, pathsOverlap } from '../probe/paths.ts'
+import { canonicalPath, isThere, pathsOverlap } from '../probe/paths.ts'
 import { pinProgram } from '../probe/program.ts'
 import { settleOverlapping } from '../settle.ts'
 import type { Snapshot } from '../snapshot/entry.ts'
@@ -50,7 +49,7 @@ export async function admit(ownership: Ownership, parsed: ParsedGrant): Promise<
     readable: [workspace, grant.program],
     sealed: [store.dir, source.gitDirectory],
     // A home that was never made has nothing to hide.
-    hidden: [...(existsSync(deps.home) ? [deps.home] : []), source.gitDirectory],
+    hidden: [...(isThere(deps.home) ? [deps.home] : []), source.gitDirectory],
     offline: true,
   })
   const admission: Admission = {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { Refusal } from '../../protocol/refusal.ts'
 
@@ -8,6 +9,11 @@ export async function canonicalPath(path: string): Promise<string> {
   } catch (cause) {
     throw new Refusal('io', `${path} cannot be found`, { cause })
   }
+}
+
+/** Whether anything is at `path`, at the end of its links. */
+export function isThere(path: string): boolean {
+  return existsSync(path)
 }
 
 /** Whether `outer` is `inner` or one of its ancestors, by whole components. Both are canonical. Pure. */
