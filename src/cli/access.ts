@@ -3,7 +3,7 @@ import { grantSecondsMax } from '../limits.ts'
 import { parseRights } from '../protocol/rights.ts'
 import { nowSeconds } from '../seams/clock.ts'
 import type { Door } from './door.ts'
-import { withOperator } from './operator.ts'
+import { operatorOf } from './operator.ts'
 import { type Answer, facts, localTime, table } from './output.ts'
 
 /** Makes an invitation and shows it, as text and as a QR code drawn here. It is a secret until it is used. */
@@ -21,7 +21,7 @@ export async function invite(
     grant_expires_at: nowSeconds(door.clock) + (options.grantSeconds ?? grantSecondsMax),
     relay: options.relay ?? null,
   }
-  const made = await withOperator(door, (operator) => operator.invite(terms))
+  const made = await operatorOf(door).invite(terms)
   const { invitation, code, expires_at } = made
   const detail = facts([
     ['invitation', invitation],
@@ -36,13 +36,13 @@ export async function invite(
 
 /** Takes an invitation back. */
 export async function cancelInvite(door: Door, invitation: string): Promise<Answer> {
-  await withOperator(door, (operator) => operator.uninvite(invitation))
+  await operatorOf(door).uninvite(invitation)
   return { json: { invitation, cancelled: true }, text: 'cancelled\n' }
 }
 
 /** The devices that hold or held a grant. */
 export async function devices(door: Door): Promise<Answer> {
-  const found = await withOperator(door, (operator) => operator.devices())
+  const found = await operatorOf(door).devices()
   if (found.length === 0) return { json: { devices: found }, text: 'no devices\n' }
   const rows = found.map((entry) => [
     entry.device,
@@ -58,7 +58,7 @@ export async function devices(door: Door): Promise<Answer> {
 export async function revoke(door: Door, device: string): Promise<Answer> {
   const { publicKeyFromText } = await import('../bridge/public-key-text.ts')
   const key = publicKeyFromText(device)
-  const revoked = await withOperator(door, (operator) => operator.revoke(key))
+  const revoked = await operatorOf(door).revoke(key)
   const text = facts([
     ['device', revoked.device],
     ['epoch', String(revoked.epoch)],

@@ -1,10 +1,9 @@
-import { callControl, notRunning } from '../bridge/control-call.ts'
+import { notRunning } from '../bridge/control-call.ts'
 import type { ServiceStatus } from '../bridge/operator.ts'
-import { homePaths } from '../bridge/paths.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import { pause } from '../seams/clock.ts'
-import { realDisk } from '../store/disk.ts'
 import type { Door } from './door.ts'
+import { operatorOf } from './operator.ts'
 import { type Answer, facts, localTime, table } from './output.ts'
 
 const waitSecondsDefault = 30
@@ -29,9 +28,7 @@ export async function status(door: Door, wait: number | true | undefined): Promi
 
 async function ask(door: Door): Promise<ServiceStatus | null> {
   try {
-    const deps = { disk: realDisk, clock: door.clock }
-    const reply = await callControl(deps, homePaths(door.home), { op: 'status' })
-    return reply['status'] as ServiceStatus
+    return await operatorOf(door).status()
   } catch (error) {
     if (isRefusal(error, 'not_running')) return null
     throw error

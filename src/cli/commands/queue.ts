@@ -64,8 +64,8 @@ export function addQueue(program: Parent): void {
 
 async function edit(command: Parameters<typeof answer>[0], task: string, change: QueueEdit): Promise<void> {
   await answer(command, async (door) => {
-    const { withOperator } = await import('../operator.ts')
+    const { operatorOf } = await import('../operator.ts')
     const { queueAnswer } = await import('../queue-answer.ts')
-    return queueAnswer(await withOperator(door, (operator) => operator.editQueue(task, change)))
+    return queueAnswer(await operatorOf(door).editQueue(task, change))
   })
 }

@@ -66,9 +66,9 @@ async function change(door: Door, rule: Rule): Promise<Answer> {
   const { changeServeSettings } = await import('../../bridge/serve-settings.ts')
   const { homePaths } = await import('../../bridge/paths.ts')
   const { realDisk } = await import('../../store/disk.ts')
-  const { reloadService } = await import('../operator.ts')
+  const { operatorOf } = await import('../operator.ts')
   const changed = await changeServeSettings(realDisk, homePaths(door.home), rule)
-  await reloadService(door)
+  await operatorOf(door).reload()
   return shown(changed.relays)
 }
 
