@@ -55,7 +55,6 @@ export const checkReportSchema = z.strictObject({
   evidence: z.json().default(null),
   reason: nullableText,
 })
-export type CheckReport = z.infer<typeof checkReportSchema>
 
 /** The record of one turn's execution. */
 export const runSchema = z.strictObject({
@@ -73,7 +72,6 @@ export const correctionSchema = z.strictObject({ revision, prompt: z.string(), r
 export type Correction = z.infer<typeof correctionSchema>
 
 export const followUpSchema = z.strictObject({ revision, prompt: z.string() })
-export type FollowUp = z.infer<typeof followUpSchema>
 
 /** The durable unit of work, as it is stored and shown: keys in this order, the last four only when set. */
 export const taskSchema = z.strictObject({

@@ -7,9 +7,12 @@ import { realDisk } from '../../../src/store/disk.ts'
 import { refused } from '../../support/refusals.ts'
 import { cancel, newStore, submit } from './samples.ts'
 
-function start(program: string, ...args: string[]) {
-  const path = new URL(`../../fixtures/store/${program}`, import.meta.url).pathname
-  const child = execa(process.execPath, ['--import', 'tsx', path, ...args], { reject: false })
+const race = new URL('../../fixtures/store/race.ts', import.meta.url)
+const applyUntilKilled = new URL('../../fixtures/store/apply-until-killed.ts', import.meta.url)
+const holdLock = new URL('../../fixtures/store/hold-lock.ts', import.meta.url)
+
+function start(program: URL, ...args: string[]) {
+  const child = execa(process.execPath, ['--import', 'tsx', program.pathname, ...args], { reject: false })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return { child, next: async (): Promise<string> => (await lines.next()).value ?? '' }
 }
@@ -18,7 +21,7 @@ describe('processes that share a store', () => {
   it('racing on one task each get every command in, and no revision twice', async () => {
     const { store, dir, reopen } = await newStore()
     await store.apply(submit('task-1'))
-    const racers = ['one', 'two', 'three'].map((name) => start('race.ts', dir, 'task-1', name, '15'))
+    const racers = ['one', 'two', 'three'].map((name) => start(race, dir, 'task-1', name, '15'))
     for (const racer of racers) expect(await racer.next()).toBe('ready')
     for (const { child } of racers) child.stdin.write('go\n')
     const revisions: number[] = []
@@ -38,7 +41,7 @@ describe('processes that share a store', () => {
     const { store, dir } = await newStore()
     const ids = ['a', 'b']
     for (const id of ids) await store.apply(submit(id))
-    const racers = ids.map((id) => start('race.ts', dir, id, `by-${id}`, '15'))
+    const racers = ids.map((id) => start(race, dir, id, `by-${id}`, '15'))
     for (const racer of racers) expect(await racer.next()).toBe('ready')
     for (const { child } of racers) child.stdin.write('go\n')
     const running = Promise.all(racers.map(({ child }) => child))
@@ -60,7 +63,7 @@ describe('processes that share a store', () => {
     const { store, dir, reopen } = await newStore()
     const request = new TextDecoder().decode(submit('task-NUMBER', 'cmd-NUMBER'))
     for (let round = 0; round < 3; round += 1) {
-      const { child, next } = start('apply-until-killed.ts', dir, request)
+      const { child, next } = start(applyUntilKilled, dir, request)
       const receipts: unknown[] = []
       for (let count = 0; count < 5 + round * 3; count += 1) receipts.push(JSON.parse(await next()))
       child.kill('SIGKILL')
@@ -77,7 +80,7 @@ describe('processes that share a store', () => {
   it('stopped while it holds a task lock makes others refuse store_busy, until it dies', async () => {
     const { store, dir, reopen } = await newStore(realDisk, { waitMs: 50 })
     await store.apply(submit('task-1'))
-    const { child, next } = start('hold-lock.ts', join(dir, 'task', 'task-1.lock'))
+    const { child, next } = start(holdLock, join(dir, 'task', 'task-1.lock'))
     expect(await next()).toBe('held')
     child.kill('SIGSTOP')
     await refused('store_busy', store.apply(cancel('task-1', 1)))

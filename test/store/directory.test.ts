@@ -1,0 +1,66 @@
+import { chmod, mkdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { realDisk } from '../../src/store/disk.ts'
+import { refused } from '../support/refusals.ts'
+import { tempDir } from '../support/temp-dir.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777
+
+describe('a directory', () => {
+  it('is made 0700 with what is missing above it, and checked', async () => {
+    const root = await tempDir()
+    const path = join(root, 'a', 'b')
+    await realDisk.makeDirectory(path)
+    expect([await modeOf(join(root, 'a')), await modeOf(path)]).toEqual([0o700, 0o700])
+    await realDisk.makeDirectory(path)
+    await realDisk.checkDirectory(path)
+  })
+
+  it('that exists with a wide mode refuses and keeps its mode', async () => {
+    const path = join(await tempDir(), 'wide')
+    await mkdir(path)
+    await chmod(path, 0o755)
+    await refused('unsafe_path', realDisk.makeDirectory(path))
+    expect(await modeOf(path)).toBe(0o755)
+  })
+
+  it('that is a link, even a dangling one, or a file refuses', async () => {
+    const directory = await tempDir()
+    await mkdir(join(directory, 'real'), { mode: 0o700 })
+    await symlink(join(directory, 'real'), join(directory, 'link'))
+    await symlink(join(directory, 'nowhere'), join(directory, 'dangling'))
+    await writeFile(join(directory, 'file'), '', { mode: 0o600 })
+    for (const name of ['link', 'dangling', 'file']) {
+      await refused('unsafe_path', realDisk.makeDirectory(join(directory, name)))
+      await refused('unsafe_path', realDisk.checkDirectory(join(directory, name)))
+    }
+    await refused('io', realDisk.checkDirectory(join(directory, 'none')))
+  })
+
+  it('lists in byte order, and null when there is none', async () => {
+    const directory = await tempDir()
+    for (const name of ['b', 'a-b', 'B', '\u{1f600}', '\uffee']) await writeFile(join(directory, name), '')
+    expect(await realDisk.list(directory)).toEqual(['B', 'a-b', 'b', '\uffee', '\u{1f600}'])
+    expect(await realDisk.list(join(directory, 'none'))).toBeNull()
+  })
+
+  it('tells of a replaced file until the watch ends', async () => {
+    const directory = await tempDir()
+    const seen = new Set<string | null>()
+    let told = () => {}
+    const first = new Promise<void>((resolve) => {
+      told = resolve
+    })
+    const end = realDisk.watch(directory, (name) => {
+      seen.add(name)
+      if (name === 'a.json') told()
+    })
+    await realDisk.replace(join(directory, 'a.json'), bytes('x'))
+    await first
+    end()
+    expect(seen).toContain('a.json')
+    await refused('io', () => realDisk.watch(join(directory, 'none'), () => {}))
+  })
+})
