@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import {
-  chmodSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -13,57 +12,29 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Manifest, manifestSchema } from '../../../src/host/artifacts/manifest.ts'
-import { artifactFaults, readArtifact, readManifest } from '../../../src/host/artifacts/read.ts'
 import { retainArtifacts } from '../../../src/host/artifacts/retain.ts'
-import type { Snapshot } from '../../../src/host/snapshot/entry.ts'
 import { takeSnapshot } from '../../../src/host/snapshot/take.ts'
 import { sha256Digest } from '../../../src/protocol/digest.ts'
 import { realDisk } from '../../../src/store/disk.ts'
-import type { Task } from '../../../src/store/tasks/task.ts'
-import { tempDir } from '../../support/temp-dir.ts'
+import { type Keeping, keeping } from '../../support/kept-changes.ts'
 
 let store: string
 let workspace: string
-let before: Snapshot
+let at: Keeping['at']
+let kept: Keeping['kept']
 
 beforeEach(async () => {
-  const root = await tempDir()
-  store = join(root, 'store')
-  workspace = join(root, 'workspace')
-  for (const path of [store, workspace]) mkdirSync(path, { mode: 0o700 })
+  const made = await keeping()
+  store = made.store
+  workspace = made.workspace
+  at = made.at
+  kept = made.kept
 })
-
-const at = (name: string): string => join(workspace, name)
-
-/** Keeps what `change` does to the workspace; `meanwhile` runs between the snapshot and the keeping. */
-async function kept(
-  change: () => void,
-  meanwhile: () => void = () => {},
-): Promise<{ manifest: Manifest; task: Task; after: Snapshot }> {
-  before = await takeSnapshot(workspace)
-  change()
-  const after = await takeSnapshot(workspace)
-  meanwhile()
-  const reference = await retainArtifacts(realDisk, store, before, after)
-  const bytes = readFileSync(join(store, reference.artifact_file))
-  expect(reference.artifact_digest).toBe(sha256Digest(bytes))
-  expect(reference.artifact_file).toBe(`manifest-${reference.artifact_digest.slice(7)}.json`)
-  const run = {
-    admission: { source_snapshot: before.digest },
-    result: { ...reference, candidate_snapshot: after.complete ? after.digest : null },
-  }
-  return {
-    manifest: manifestSchema.parse(JSON.parse(bytes.toString())),
-    task: { run } as unknown as Task,
-    after,
-  }
-}
 
 describe('a manifest', () => {
   it('tells each kind of change, and keeps the content of files', async () => {
     for (const name of ['gone', 'edited', 'old-name', 'becomes-link']) writeFileSync(at(name), `${name}\n`)
-    const { manifest, after } = await kept(() => {
+    const { manifest, task, before, after } = await kept(() => {
       writeFileSync(at('edited'), 'new\n')
       renameSync(at('old-name'), at('new-name'))
       writeFileSync(at('a-file'), 'x')
@@ -103,6 +74,9 @@ describe('a manifest', () => {
       complete: false,
       omitted_changes: 0,
     })
+    const { artifact_file: file, artifact_digest: digest } = task.run?.result ?? {}
+    expect(digest).toBe(sha256Digest(readFileSync(join(store, file ?? ''))))
+    expect(file).toBe(`manifest-${digest?.slice(7)}.json`)
     expect(Object.keys(manifest).join()).toBe(
       'schema,source_snapshot,candidate_snapshot,complete,omitted_changes,changes,entries',
     )
@@ -115,7 +89,7 @@ describe('a manifest', () => {
 
   it('is one file for identical candidates, and private', async () => {
     const change = () => writeFileSync(at('list'), 'x')
-    await kept(change)
+    const { before } = await kept(change)
     const names = readdirSync(store).sort()
     expect(names).toHaveLength(2)
     for (const name of names) expect(statSync(join(store, name)).mode & 0o777).toBe(0o600)
@@ -245,69 +219,5 @@ describe('what is not kept', () => {
       () => writeFileSync(at('later'), ''),
     )
     expect(manifest).toMatchObject({ complete: false, entries: [{ state: 'retained' }] })
-  })
-})
-
-describe('reading back', () => {
-  it('gives the exact bytes after the workspace is gone', async () => {
-    const { task } = await kept(() => writeFileSync(at('list'), Buffer.from([0, 255, 10])))
-    rmSync(workspace, { recursive: true })
-    const artifact = await readArtifact(realDisk, store, task, 'list')
-    expect([...artifact.bytes]).toEqual([0, 255, 10])
-    expect(artifact.digest).toBe(sha256Digest(Uint8Array.of(0, 255, 10)))
-  })
-
-  it('is by exact path, and only of what was kept', async () => {
-    const { task } = await kept(() => {
-      mkdirSync(at('d'))
-      writeFileSync(at('d/f'), 'x')
-      symlinkSync('/etc/passwd', at('link'))
-    })
-    for (const path of ['./d/f', 'd//f', 'd/../d/f', '/d/f', 'd', 'link', 'other', '']) {
-      await expect(readArtifact(realDisk, store, task, path), path).rejects.toMatchObject({
-        code: 'not_found',
-      })
-    }
-    expect((await readArtifact(realDisk, store, task, 'd/f')).bytes).toEqual(new Uint8Array(Buffer.from('x')))
-  })
-
-  it('refuses an altered, shortened or missing blob, and the view names it', async () => {
-    const { task, manifest } = await kept(() => writeFileSync(at('f'), 'content'))
-    const blob = join(store, readdirSync(store).find((name) => name.endsWith('.blob')) ?? '')
-    const faults = () => artifactFaults(realDisk, store, manifest)
-    expect(await faults()).toEqual([])
-    for (const other of ['Content', 'cont', 'content and more']) {
-      writeFileSync(blob, other)
-      await expect(readArtifact(realDisk, store, task, 'f')).rejects.toMatchObject({ code: 'corrupt_store' })
-      expect(await faults()).toEqual(['f: altered'])
-    }
-    writeFileSync(blob, 'content')
-    chmodSync(blob, 0o644)
-    expect(await faults()).toEqual(['f: unsafe'])
-    rmSync(blob)
-    await expect(readArtifact(realDisk, store, task, 'f')).rejects.toMatchObject({ code: 'not_found' })
-    expect(await faults()).toEqual(['f: missing'])
-  })
-
-  it('refuses a manifest that is not the one of the run', async () => {
-    const { task } = await kept(() => writeFileSync(at('f'), 'x'))
-    const { run } = task
-    if (run?.result === null || run === undefined) throw new Error('no run')
-    const spoilt = (result: object, admission: object = {}): Task =>
-      ({
-        run: { ...run, result: { ...run.result, ...result }, admission: { ...run.admission, ...admission } },
-      }) as Task
-    const corrupt = { code: 'corrupt_store' }
-    const read = (other: Task) => readManifest(realDisk, store, other)
-    await expect(read(spoilt({ artifact_file: 'manifest-x.json' }))).rejects.toMatchObject(corrupt)
-    await expect(read(spoilt({ artifact_digest: null }))).rejects.toMatchObject(corrupt)
-    await expect(read(spoilt({ candidate_snapshot: null }))).rejects.toMatchObject(corrupt)
-    await expect(read(spoilt({}, { source_snapshot: '0'.repeat(64) }))).rejects.toMatchObject(corrupt)
-    expect(await read(spoilt({ artifact_file: null }))).toBeNull()
-    const manifest = join(store, run.result.artifact_file ?? '')
-    writeFileSync(manifest, `${readFileSync(manifest, 'utf8')} `)
-    await expect(read(task)).rejects.toMatchObject(corrupt)
-    rmSync(manifest)
-    await expect(read(task)).rejects.toMatchObject({ code: 'not_found' })
   })
 })
