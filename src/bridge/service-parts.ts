@@ -1,8 +1,8 @@
 import type { Launcher } from '../host/supervise/launch-owner.ts'
 import { conversationKeysMax, nudgeAnswerSeconds, strangerKeysMax } from '../limits.ts'
 import { createConversationKeys } from '../protocol/conversation-keys.ts'
-import { Refusal } from '../protocol/refusal.ts'
-import { checkRelayUrl } from '../protocol/relay-url.ts'
+import { isRefusal, Refusal } from '../protocol/refusal.ts'
+import { checkRelayUrl, type RelayPolicy } from '../protocol/relay-url.ts'
 import { createSigner } from '../protocol/signer.ts'
 import { type Clock, nowSeconds } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
@@ -181,9 +181,19 @@ function relaysOf(deps: ServiceDeps, settings: ServeSettings): string[] {
       hint: 'drawbridge relay add wss://…, or drawbridge serve --embedded-relay',
     })
   }
-  return urls.map((url) => checkRelayUrl(url, policy))
+  return urls.map((url) => admitted(url, policy))
 }
 
-function policyFor(deps: ServiceDeps, settings: ServeSettings) {
+function admitted(url: string, policy: RelayPolicy): string {
+  try {
+    return checkRelayUrl(url, policy)
+  } catch (error) {
+    if (!isRefusal(error) || !url.startsWith('ws://')) throw error
+    const hint = 'a relay on this machine without TLS is served with --loopback-test only'
+    throw new Refusal(error.code, error.message, { hint, cause: error })
+  }
+}
+
+function policyFor(deps: ServiceDeps, settings: ServeSettings): RelayPolicy {
   return deps.loopbackTest ? 'loopback_test' : policyOf(settings)
 }

@@ -53,7 +53,6 @@ export async function startService(deps: ServiceDeps): Promise<Service> {
   try {
     await Promise.all([loadFastCrypto(), removeReadyFile(disk, home.paths)])
     const parts = await withModeHints(deps.home, () => openServiceParts(deps, home, (end) => ends.push(end)))
-    await parts.side.settleIn()
     return await begin(deps, parts, (end) => ends.push(end), unwind)
   } catch (error) {
     await unwind()
@@ -73,15 +72,16 @@ async function begin(
   const started = { at: nowSeconds(clock), ready: false }
   let stopping: Promise<void> | null = null
 
-  parts.take(parts.settings())
+  const operator = serviceOperator(deps, parts, started)
+  const control = await listenForControl(deps, paths, operator)
+  opened(control.close)
+  await parts.side.settleIn()
   opened(async () => {
     parts.announcer.close()
     parts.links.close()
   })
+  parts.take(parts.settings())
   parts.announcer.announce()
-  const operator = serviceOperator(deps, parts, started)
-  const control = await listenForControl(deps, paths, operator)
-  opened(control.close)
 
   const becomeReady = async (): Promise<void> => {
     await parts.links.ready()
