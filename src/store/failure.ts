@@ -1,9 +1,13 @@
 import { Refusal } from '../protocol/refusal.ts'
 
-/** A failed system call as the refusal `io`, naming what was tried and the system's own word for why. */
-export function ioRefusal(action: string, path: string, cause: unknown): Refusal {
-  if (cause instanceof Refusal) return cause
-  return new Refusal('io', `cannot ${action} ${path}: ${errorCode(cause) ?? 'unknown failure'}`, { cause })
+/**
+ * A failed system call as the refusal `io`, naming what was tried and the system's own word for why. A refusal stays
+ * what it is, and so does a bug.
+ */
+export function ioRefusal(action: string, path: string, cause: unknown): unknown {
+  const code = errorCode(cause)
+  if (cause instanceof Refusal || code === null) return cause
+  return new Refusal('io', `cannot ${action} ${path}: ${code}`, { cause })
 }
 
 /** The refusal for a path that others could have reached or that is not what it should be. */

@@ -1,4 +1,4 @@
-import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { realDisk } from '../../../src/store/disk.ts'
@@ -28,6 +28,15 @@ describe('what a crash leaves', () => {
     await refused('command_conflict', store.apply(submit('task-2', 'cmd')))
     expect((await store.apply(submit('task-1', 'cmd'))).sequence).toBe(1)
     expect(await textOf(join(dir, 'identities.log'))).toBe(line)
+  })
+
+  it('a log of ids that disappears is missed at the next command, and not made anew', async () => {
+    const { store, dir } = await newStore()
+    await store.apply(submit('task-1'))
+    await rm(join(dir, 'identities.log'))
+    await refused('corrupt_store', store.apply(submit('task-2')))
+    expect(await readdir(dir)).not.toContain('identities.log')
+    expect(await readdir(join(dir, 'task'))).toEqual(['task-1.json', 'task-1.lock'])
   })
 
   it('a stale temporary is ignored and replaced', async () => {
