@@ -1,11 +1,11 @@
-import { autostartSweepMs } from '../limits.ts'
+import { autostartSweepMs, settleAgainMs, settleTriesMax } from '../limits.ts'
 import { Refusal } from '../protocol/refusal.ts'
-import type { Clock, Timer } from '../seams/clock.ts'
+import { type Clock, pause, type Timer } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { TaskStore } from '../store/tasks/store.ts'
 import type { Task } from '../store/tasks/task.ts'
 import { openPlanner, type Planner } from './autostart/planner.ts'
-import { settle, settleAll } from './settle.ts'
+import { isSettleable, settle, settleAll } from './settle.ts'
 import { type SteeringRow, steeringRow } from './steering.ts'
 import type { Launcher } from './supervise/launch-owner.ts'
 import type { Workspace } from './workspace.ts'
@@ -64,11 +64,15 @@ export function openHostCore(deps: HostCoreDeps): HostCore {
 
   const planner: Planner = openPlanner(deps, {
     ownerEnded: (taskId) => {
-      void inTurn(async () => {
-        await noteSettled(await settle(deps, taskId).catch(() => null))
-        deps.ended(taskId)
-        await planner.drain()
-      })
+      void settleSoon(deps, taskId)
+        .catch(() => null)
+        .then((settled) =>
+          inTurn(async () => {
+            await noteSettled(settled)
+            deps.ended(taskId)
+            await planner.drain()
+          }),
+        )
     },
   })
   const noteSettled = async (task: Task | null) => {
@@ -100,6 +104,16 @@ export function openHostCore(deps: HostCoreDeps): HostCore {
       timer.cancel()
       await line.close()
     },
+  }
+}
+
+/** Settles a run whose owner has just exited: what it ran may need a moment more to be gone. */
+async function settleSoon(deps: HostCoreDeps, taskId: string): Promise<Task | null> {
+  for (let tries = 1; ; tries += 1) {
+    const settled = await settle(deps, taskId)
+    if (settled !== null || tries === settleTriesMax) return settled
+    if (!isSettleable(await deps.tasks.show(taskId))) return null
+    await pause(deps.clock, settleAgainMs)
   }
 }
 

@@ -63,7 +63,7 @@ export async function settleOverlapping(
 }
 
 /** Whether a run is recorded that nothing has ended yet. Pure. */
-function isSettleable(task: Task): boolean {
+export function isSettleable(task: Task): boolean {
   if (task.run === undefined) return false
   if (task.run.result === null) {
     return task.status === 'running' || task.status === 'cancel_requested' || task.status === 'unknown'

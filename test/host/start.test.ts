@@ -80,7 +80,8 @@ describe('starting a turn', () => {
 describe('an owner that is killed', () => {
   async function killedWhileRunning(stage: OwnerStage, script: string) {
     const { owner } = await start(stage, script)
-    await until(async () => (await stage.tasks.show('task-1')).run?.process_id != null)
+    const runs = () => readFile(join(stage.workspace.path, 'runs'), 'utf8').catch(() => '')
+    await until(async () => (await runs()) === 'x\n')
     const identity = await readProcessFile(realDisk, stage.storeDir, await stage.tasks.show('task-1'))
     if (identity === null || identity === 'unreadable') throw new Error('the run is not identified')
     expect(livingOf(identity).length).toBeGreaterThan(0)

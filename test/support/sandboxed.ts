@@ -38,7 +38,7 @@ export async function startScript(
     hidden: [place.home],
     offline,
   })
-  return boundedCommand(systemClock).start({
+  const run = await boundedCommand(systemClock).start({
     boundary,
     program,
     arguments: ['-c', script],
@@ -49,6 +49,8 @@ export async function startScript(
     memoryBytes: 268_435_456,
     ...spec,
   })
+  await run.begin()
+  return run
 }
 
 /** A script's end with its whole standard output, taken as it comes. */

@@ -8,6 +8,11 @@ import { boundaryRefusal } from './refusal.ts'
 const turnFolderInside = '/run/drawbridge/turn'
 /** The descriptor on which the backend tells what it started. */
 export const statusDescriptor = 3
+/** The descriptor on which the command, before it begins, is told to begin. */
+export const gateDescriptor = 4
+
+/** Waits for the word to begin, closes the descriptor, and becomes what follows; without the word it becomes nothing. */
+const gate = `read -r go <&${gateDescriptor} && exec "$0" "$@" ${gateDescriptor}<&-`
 
 /** A command to confine. Paths are canonical. */
 export interface ConfinedCommand {
@@ -48,6 +53,7 @@ export function confinedArguments(boundary: Boundary, command: ConfinedCommand):
     ...['--json-status-fd', String(statusDescriptor), '--clearenv'],
     ...Object.entries(command.env).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--chdir', command.workspace, '--'],
+    ...held(command),
     ...limited(boundary.prlimit, command),
   ]
 }
@@ -91,6 +97,12 @@ function isVisible(boundary: Boundary, path: string): boolean {
 function cover({ path, directory }: HiddenPath): string[] {
   if (!directory) return ['--ro-bind', '/dev/null', path]
   return ['--size', '4096', '--tmpfs', path, '--remount-ro', path]
+}
+
+/** The shell adds to the environment, so it is set anew. */
+function held({ env }: ConfinedCommand): string[] {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  return ['/bin/sh', '-c', gate, '/usr/bin/env', '-i', ...variables]
 }
 
 function limited(prlimit: string, command: ConfinedCommand): string[] {

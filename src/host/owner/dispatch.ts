@@ -1,4 +1,5 @@
 import { Refusal } from '../../protocol/refusal.ts'
+import type { DiskLock } from '../../seams/disk.ts'
 import { effectId } from '../../store/tasks/derived.ts'
 import { pinProgram } from '../probe/program.ts'
 import { takeSnapshot } from '../snapshot/take.ts'
@@ -10,8 +11,9 @@ import type { Admitted } from './admit.ts'
 import type { Ownership } from './execute.ts'
 
 /**
- * Starts the command of an admitted turn, once. The intent is durable before it, and the task's write lock is held
- * from the last look for a cancel until the process is recorded: a cancel that was accepted earlier starts nothing.
+ * Starts the command of an admitted turn, once. The intent is durable before it, its process is durably recorded before
+ * it begins, and the task's write lock is held from the last look for a cancel until then: a cancel that was accepted
+ * earlier starts nothing.
  * @returns null when the turn was cancelled before its command began
  * @throws `invalid_command` or `unsafe_path` when the workspace or the program changed since the admission
  * @see spec/execution.md §4, steps 13 to 16
@@ -32,19 +34,29 @@ export async function dispatch(
   try {
     if (await isCancelled(ownership)) return null
     const run = await startCommand(ownership, admitted, turnFolder)
-    try {
-      if (run.process !== null) {
-        await writeProcessFile(deps.disk, recorder.store().dir, admitted.task, run.process)
-        await recorder.record({ type: 'spawned', process_id: run.process.pid }, lock, hold)
-      }
-      return run
-    } catch (error) {
-      run.stop()
-      await run.ended
-      throw error
-    }
+    await recordSpawned(ownership, admitted, run, hold)
+    return run
   } finally {
     await hold.release()
+  }
+}
+
+/** The command is held until its process is durably known; a failure to record it lets it never begin. */
+async function recordSpawned(
+  { deps, recorder, lock }: Ownership,
+  { task }: Admitted,
+  run: EngineRun,
+  hold: DiskLock,
+): Promise<void> {
+  try {
+    if (run.process === null) return
+    await writeProcessFile(deps.disk, recorder.store().dir, task, run.process)
+    await recorder.record({ type: 'spawned', process_id: run.process.pid }, lock, hold)
+    await run.begin()
+  } catch (error) {
+    run.stop()
+    await run.ended
+    throw error
   }
 }
 

@@ -1,6 +1,6 @@
-import { fileSizeBytesMax, helperMs, memoryWatchMs, pipeGraceMs, processesMax } from '../../limits.ts'
+import { fileSizeBytesMax, helperMs, memoryWatchMs, processesMax } from '../../limits.ts'
 import { isRefusal } from '../../protocol/refusal.ts'
-import type { Clock } from '../../seams/clock.ts'
+import type { Clock, Timer } from '../../seams/clock.ts'
 import { confinedArguments, tmpfsBytes } from '../boundary/confined-arguments.ts'
 import { closeInheritedDescriptors } from '../probe/descriptors.ts'
 import { createEndSequence } from './end-sequence.ts'
@@ -10,6 +10,7 @@ import { waitGroupClear } from './group-clear.ts'
 import { watchMemory } from './memory-watch.ts'
 import { openRunStreams, type RunStreams } from './run-streams.ts'
 import { type InnerInit, type Sandbox, startSandbox } from './sandbox.ts'
+import { startGate } from './start-gate.ts'
 import { within } from './within.ts'
 
 /** All that a command sees of an environment. */
@@ -57,6 +58,7 @@ async function startCommand(clock: Clock, spec: EngineStart): Promise<EngineRun>
 function supervise(clock: Clock, started: Started): EngineRun {
   const { spec, streams, sandbox, inner } = started
   const sequence = createEndSequence(clock, sandbox, inner)
+  const gate = startGate(sandbox.gate, inner?.pid ?? null)
   let cause: StopCause | null = null
   let over = false
   // Whatever comes first is why it ended; what follows only finds it ending.
@@ -65,7 +67,7 @@ function supervise(clock: Clock, started: Started): EngineRun {
     cause ??= why
     how()
   }
-  const deadline = clock.after(spec.wallSeconds * 1000, () => end('deadline', sequence.begin))
+  let deadline: Timer | null = null
   const memory =
     inner === null
       ? null
@@ -77,14 +79,15 @@ function supervise(clock: Clock, started: Started): EngineRun {
     const exit = await Promise.race([sandbox.exited, sequence.gaveUp.then(() => null)])
     over = true
     const elapsed = Math.max(0, clock.nowMs() - started.at)
-    deadline.cancel()
+    deadline?.cancel()
     memory?.stop()
     sequence.sweep()
     await streams.finish(clock)
     const groupClear = await waitGroupClear(clock, sandbox, inner)
     sandbox.release()
     const stderr = streams.errors.finish()
-    const commandRan = await within(clock, pipeGraceMs, sandbox.commandRan, false)
+    // Only the boundary's own process held the other end, so there is nothing to wait for but our own turn to read.
+    const commandRan = await within(clock, helperMs, sandbox.commandRan, false)
     const last = streams.output.take()
     return {
       ...endingOf({ exit, cause, commandRan, stderr: stderr.text }),
@@ -98,6 +101,10 @@ function supervise(clock: Clock, started: Started): EngineRun {
   }
   return {
     process: { ...sandbox.identity, pid_namespace: inner?.namespace ?? null },
+    async begin() {
+      deadline ??= clock.after(spec.wallSeconds * 1000, () => end('deadline', sequence.begin))
+      await gate.open(clock, () => over || cause !== null)
+    },
     take: streams.output.take,
     stop: () => end('stop', sequence.begin),
     ended: ended(),
@@ -109,6 +116,7 @@ function supervise(clock: Clock, started: Started): EngineRun {
 function notStarted(spec: EngineStart, why: string): EngineRun {
   return {
     process: null,
+    begin: async () => {},
     take: () => null,
     stop: () => {},
     onOutput: () => {},

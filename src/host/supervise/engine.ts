@@ -71,6 +71,11 @@ export interface EngineEnd {
 export interface EngineRun {
   /** Null when nothing could be started; `ended` then says why. */
   readonly process: ProcessIdentity | null
+  /**
+   * Lets the command begin: until then it is held inside its boundary, and if its owner dies it never begins. Resolves
+   * once it is let go. Does nothing after a stop.
+   */
+  begin(): Promise<void>
   /** The output since the last call; null when there is none. Null once `ended` has resolved. */
   take(): OutputDelivery | null
   /** Asks the run to end: terminate, then kill. Calling it again changes nothing. */
@@ -82,7 +87,8 @@ export interface EngineRun {
 }
 
 /**
- * What runs a turn inside the owner. `start` resolves once the run's processes are identified, and never throws
+ * What runs a turn inside the owner. `start` resolves once the run's processes are identified and the command is held
+ * ready to begin, and never throws
  * for a command that cannot be started: that is an ending.
  */
 export interface Engine {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import type { Readable } from 'node:stream'
-import { statusDescriptor } from '../boundary/confined-arguments.ts'
+import type { Readable, Writable } from 'node:stream'
+import { gateDescriptor, statusDescriptor } from '../boundary/confined-arguments.ts'
 import type { ProcessExit } from './launch-owner.ts'
 import { namespaceOf, type ProcessIdentity, readIdentity } from './process-identity.ts'
 import { readStatus, type StartedInside } from './sandbox-status.ts'
@@ -20,6 +20,8 @@ export interface Sandbox {
   readonly identity: ProcessIdentity
   /** Null when the boundary ended before it had one. */
   readonly inner: Promise<InnerInit | null>
+  /** What the held command waits on. */
+  readonly gate: Writable
   /** Resolves once the boundary's own process is reaped. */
   readonly exited: Promise<ProcessExit>
   /** Whether a command was started inside at all; resolves after the end. */
@@ -40,6 +42,7 @@ export async function startSandbox(
 ): Promise<Sandbox | { readonly failed: string }> {
   const stdio: Array<'ignore' | 'pipe' | number> = ['ignore', outputs.stdout, outputs.stderr]
   stdio[statusDescriptor] = 'pipe'
+  stdio[gateDescriptor] = 'pipe'
   let child: ChildProcess
   try {
     child = spawn(program, args, { cwd: '/', detached: true, env: {}, stdio })
@@ -60,6 +63,7 @@ export async function startSandbox(
   return {
     identity: { ...identity, pid_namespace: null },
     inner: status.started.then((started) => (started === null ? null : innerInit(started, kept))),
+    gate: child.stdio[gateDescriptor] as Writable,
     exited,
     commandRan: status.commandRan,
     release: () => {

@@ -46,6 +46,7 @@ describe('the confined argument list', () => {
         '--ro-bind /w/.git /w/.git --ro-bind /w/sub/.git /w/sub/.git',
         '--remount-ro /proc --remount-ro /dev --remount-ro / --unshare-net',
         '--json-status-fd 3 --clearenv --setenv PATH /usr/bin --chdir /w --',
+        '/bin/sh -c read -r go <&4 && exec "$0" "$@" 4<&- /usr/bin/env -i PATH=/usr/bin',
         '/usr/bin/prlimit --nproc=512:512 --data=268435456 --fsize=8589934592 -- /opt/tool -c x y',
       ].join(' '),
     )
