@@ -106,7 +106,7 @@ describe('a run whose owner is gone', () => {
 
 describe('switching auto-start on', () => {
   it.each([
-    ['an unknown label', { workspaces: ['other'] }, 'invalid_command'],
+    ['an unknown label', { workspaces: ['other'] }, 'not_found'],
     ['too many at once', { max_running: 9 }, 'invalid_command'],
     ['no workspace', { workspaces: [] }, 'invalid_command'],
     ['a program that is not there', { program: '/not/there' }, 'io'],

@@ -31,7 +31,7 @@ export interface PolicyHome {
 
 /**
  * Switches auto-start on, replacing any policy there was, and notes it in the journal.
- * Refuses `invalid_command` for an unknown label or terms out of bounds, `io` for a program that is not there and
+ * Refuses `not_found` for an unknown label, `invalid_command` for terms out of bounds, `io` for a program that is not there and
  * `unsafe_path` for one that is no regular file or lies in a workspace which its own turns could change.
  * @returns the policy in force, with the program's canonical path and digest
  * @see spec/execution.md §13
@@ -39,7 +39,10 @@ export interface PolicyHome {
 export async function switchOn(at: PolicyHome, terms: PolicyTerms): Promise<AutostartPolicy> {
   const unknown = terms.workspaces.find((label) => !at.workspaces.some((known) => known.label === label))
   if (unknown !== undefined) {
-    throw new Refusal('invalid_command', `no workspace is labelled ${unknown}`, { field: 'workspaces' })
+    throw new Refusal('not_found', `no workspace is called ${unknown}`, {
+      field: 'workspaces',
+      hint: `drawbridge workspace add ${unknown}=PATH`,
+    })
   }
   const program = await canonicalPath(terms.program)
   const engine: AutostartEngine = {
@@ -75,7 +78,7 @@ export async function switchOn(at: PolicyHome, terms: PolicyTerms): Promise<Auto
  */
 export async function switchOff(at: PolicyHome): Promise<AutostartPolicy | null> {
   const policy = await readPolicy(at.disk, at.home)
-  if (policy === null) return null
+  if (policy === null || !policy.enabled) return policy
   const off = { ...policy, enabled: false, changed_at: nowSeconds(at.clock) }
   await writePolicy(at.disk, at.home, off)
   await openAutostartJournal(at.disk, at.clock, at.home).append({ event: 'policy_off' })
