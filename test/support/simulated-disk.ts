@@ -17,6 +17,8 @@ export interface SimulatedMachine {
   boot(): Disk
   /** Ends the process: its calls never resolve any more, its locks are free. */
   crash(): void
+  /** The same once `calls` more calls have been made; resolves then. */
+  crashAfter(calls: number): Promise<void>
   /** Decides the fate of each change; all succeed otherwise. */
   fate: (change: DiskChange, path: string) => Fate
   /** The bytes of a file, or null. */
@@ -44,6 +46,7 @@ export function simulatedMachine(chance: () => number): SimulatedMachine {
   const nodes = new Map<string, Node>()
   let ticks = 0n
   let life: Life | null = null
+  let countdown: { calls: number; reached: () => void } | null = null
 
   const touch = (path: string, bytes: Uint8Array | null, ino?: bigint): void => {
     ticks += 1n
@@ -62,7 +65,13 @@ export function simulatedMachine(chance: () => number): SimulatedMachine {
       life.alive = false
       for (const decide of life.pending) decide(chance() < 0.5)
       life = null
+      countdown?.reached()
+      countdown = null
     },
+    crashAfter: (calls) =>
+      new Promise((reached) => {
+        countdown = { calls, reached }
+      }),
     peek: (path) => nodes.get(path)?.bytes ?? null,
     poke(path, bytes) {
       if (bytes === null) nodes.delete(path)
@@ -73,6 +82,10 @@ export function simulatedMachine(chance: () => number): SimulatedMachine {
   const diskOf = (of: Life): Disk => {
     /** A call takes a moment, and one of a dead process never ends. */
     const moment = async (): Promise<void> => {
+      if (of.alive && countdown !== null) {
+        countdown.calls -= 1
+        if (countdown.calls <= 0) machine.crash()
+      }
       const steps = 1 + Math.floor(chance() * 4)
       for (let step = 0; step < steps; step += 1) await Promise.resolve()
       if (!of.alive) await new Promise<never>(() => {})
