@@ -85,6 +85,7 @@ export function openHostCore(deps: HostCoreDeps): HostCore {
         await noteSettled(task)
         deps.ended(task.task_id)
       }
+      await planner.considerMissed()
       await planner.drain()
     })
   const timer = every(deps.clock, autostartSweepMs, sweep)

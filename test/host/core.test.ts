@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { switchOff } from '../../src/host/autostart/change-policy.ts'
@@ -69,6 +69,19 @@ describe('planning a task', () => {
     for (const id of ['task-1', 'task-2', 'task-none']) await stage.core.plan(id)
     expect(stage.owners).toEqual([])
     expect(await stage.journal()).toEqual(['policy_on'])
+  })
+
+  it('finds by the sweep what nobody planned, unless it waited before the policy was made', async () => {
+    const stage = await coreStage()
+    await stage.submit('task-0', stage.workspace)
+    await utimes(`${stage.storeDir}/task/task-0.json`, 1, 1)
+    await stage.switchOn({ max_running: 8 })
+    await stage.submit('task-1', stage.workspace)
+    // The store's files carry the machine's time, the policy that of the test's clock.
+    const made = stage.clock.nowMs() / 1000 + 1
+    await utimes(`${stage.storeDir}/task/task-1.json`, made, made)
+    await stage.core.sweep()
+    expect((await stage.journal()).slice(1)).toEqual(['eligible task-1', 'started task-1'])
   })
 
   it('starts each later turn too, at its own revision', async () => {

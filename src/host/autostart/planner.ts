@@ -17,6 +17,8 @@ import { giveBack } from './unadmitted.ts'
 export interface Planner {
   /** Notes a task's current turn as eligible when a policy covers it. */
   consider(taskId: string, device: string | undefined): Promise<void>
+  /** Considers every task that changed since the policy was made: the net for a service that died in between. */
+  considerMissed(): Promise<void>
   /** Reviews what was started and starts what waits and has room. */
   drain(): Promise<void>
   /** Notes that a run was settled because its owner was gone. */
@@ -35,7 +37,7 @@ interface Planning {
   readonly deps: HostCoreDeps
   readonly journal: AutostartJournal
   readonly events: PlannerEvents
-  readonly notes: Map<string, string>
+  notes: Map<string, string>
   /** Owners that this process launched and that have not exited, by process ID. */
   readonly living: Set<number>
   /** When a task that was given back may be tried again, Unix milliseconds. */
@@ -54,6 +56,7 @@ export function openPlanner(deps: HostCoreDeps, events: PlannerEvents): Planner 
   }
   return {
     consider: (taskId, device) => consider(planning, taskId, device),
+    considerMissed: () => considerMissed(planning),
     drain: () => drain(planning),
     settled: (task) => noteSettled(planning, task),
     noteOf: (taskId) => planning.notes.get(taskId) ?? null,
@@ -80,17 +83,30 @@ async function consider(
   })
 }
 
-async function drain(planning: Planning): Promise<void> {
-  const { deps, journal, notes } = planning
+async function considerMissed(planning: Planning): Promise<void> {
+  const { deps } = planning
   const policy = await readPolicy(deps.disk, deps.home)
-  notes.clear()
+  if (policy === null || !policy.enabled) return
+  for (const { task_id, status } of await deps.tasks.list()) {
+    if (status !== 'queued') continue
+    // What waited already when the policy was made was not meant by it.
+    const file = await deps.disk.identity(`${deps.tasks.dir}/task/${task_id}.json`)
+    const changedAtMs = file === null ? 0 : Number(file.mtimeNs / 1_000_000n)
+    if (changedAtMs >= policy.changed_at * 1000) await consider(planning, task_id, undefined)
+  }
+}
+
+async function drain(planning: Planning): Promise<void> {
+  const { deps, journal } = planning
+  const policy = await readPolicy(deps.disk, deps.home)
+  planning.notes = new Map()
   if (policy === null || !policy.enabled) return
   let active = 0
   for (const turn of (await journal.state()).started) {
     if (await review(planning, turn)) active += 1
   }
   for (const turn of (await journal.state()).waiting) {
-    if (active >= policy.max_running) notes.set(turn.task, 'waiting for a running turn to end')
+    if (active >= policy.max_running) planning.notes.set(turn.task, 'waiting for a running turn to end')
     else if (await startWaiting(planning, policy, turn)) active += 1
   }
 }
