@@ -64,6 +64,12 @@ describe('creating a task', () => {
     await expect(other).rejects.toMatchObject({ code: 'conflict' })
   })
 
+  it('refuses bounds for a prompt that the store could not take', async () => {
+    const { context } = await stage()
+    const created = createTask(context, byDevice, { ...asked, prompt: 'Ring the bell\u0007' })
+    await expect(created).rejects.toMatchObject({ code: 'bounds' })
+  })
+
   it('the same request ID of another signer is another task', async () => {
     const { context } = await stage()
     expect(await createTask(context, byOwner, asked)).not.toBe(await createTask(context, byDevice, asked))

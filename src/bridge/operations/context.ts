@@ -1,5 +1,8 @@
 import type { DeviceCommands } from '../../commands/device-commands.ts'
 import type { HostCore } from '../../host/core.ts'
+import { messageBytesMax } from '../../limits.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { isStoreText } from '../../protocol/text.ts'
 import type { Clock } from '../../seams/clock.ts'
 import type { Disk } from '../../seams/disk.ts'
 import type { Random } from '../../seams/random.ts'
@@ -38,6 +41,15 @@ export interface Asking {
   readonly signer: string
   /** The request's ID. */
   readonly request: string
+}
+
+/**
+ * Refuses `bounds` for a prompt that the wire lets through and the task store could never take, because of its
+ * control characters: better said than `unavailable`.
+ */
+export function checkPrompt(prompt: string): void {
+  if (isStoreText(prompt, messageBytesMax, 'multi')) return
+  throw new Refusal('bounds', 'the prompt has control characters', { field: 'prompt' })
 }
 
 /** The key that stands behind a principal: the owner's for the local operator, who acts for it. */

@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../protocol/digest.ts'
 import { nowSeconds } from '../../seams/clock.ts'
 import { taskCommandSchemaName } from '../../store/tasks/command.ts'
-import { type Asking, keyOf, type TaskContext } from './context.ts'
+import { type Asking, checkPrompt, keyOf, type TaskContext } from './context.ts'
 
 /** The reason that the store keeps of a device's correction. It is replayed state, so its words are fixed. */
 const steerReason = 'Steered by an enrolled device'
@@ -13,6 +13,7 @@ export async function steerTask(
   asking: Asking,
   asked: { task: string; revision: number; prompt: string },
 ): Promise<void> {
+  checkPrompt(asked.prompt)
   const action = { type: 'correct', prompt: asked.prompt, reason: steerReason }
   await context.tasks.apply(commandBytes('steer', asking, asked.task, asked.revision, action))
 }

@@ -5,7 +5,7 @@ import { Refusal } from '../../protocol/refusal.ts'
 import { deviceTaskId } from '../../protocol/task-id.ts'
 import { taskCommandSchemaName } from '../../store/tasks/command.ts'
 import { boundedCommand } from '../../store/tasks/words.ts'
-import type { Asking, TaskContext } from './context.ts'
+import { type Asking, checkPrompt, type TaskContext } from './context.ts'
 
 /**
  * Creates the one task that this request can create. The same request again, after a restart too, finds it: equal
@@ -17,6 +17,7 @@ import type { Asking, TaskContext } from './context.ts'
  * @see spec/wire.md §6
  */
 export async function createTask(context: TaskContext, asking: Asking, asked: NewTask): Promise<string> {
+  checkPrompt(asked.prompt)
   const task = deviceTaskId(asking.signer, asking.request)
   const first = await context.tasks.submitRequest(task)
   if (first !== null) {
