@@ -7,7 +7,7 @@ import { openTaskStore } from '../../../src/store/tasks/store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { refused } from '../../support/refusals.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { newStore, submit } from './samples.ts'
+import { bytes, newStore, submit } from './samples.ts'
 
 const open = (dir: string) => openTaskStore(realDisk, systemClock, dir)
 const put = (path: string, text = '') => writeFile(path, text, { mode: 0o600 })
@@ -85,7 +85,7 @@ describe('opening a store that lost a part', () => {
     const marker = await readFile(join(dir, 'store.json'), 'utf8')
     await rm(join(dir, 'store.json'))
     const opening = open(dir)
-    await put(join(dir, 'store.json'), marker)
+    await realDisk.replace(join(dir, 'store.json'), bytes(marker))
     await (await opening).apply(submit('task-1'))
   })
 })
