@@ -97,8 +97,8 @@ describe('authentication', () => {
   it.each([
     ['another relay', { url: 'wss://elsewhere.example/' }, 'another relay is named'],
     ['another port', { url: 'ws://127.0.0.1:1/' }, 'another relay is named'],
-    ['a time 11 minutes ago', { offset: -660 }, 'dated 660 seconds behind'],
-    ['a time in 11 minutes', { offset: 660 }, 'dated 660 seconds ahead'],
+    ['a time 11 minutes ago', { offset: -660 }, /dated 66[01] seconds behind/],
+    ['a time in 11 minutes', { offset: 660 }, /dated 6(59|60) seconds ahead/],
   ])('is refused for %s', async (_, { url, offset = 0 }: { url?: string; offset?: number }, words) => {
     const client = await connect()
     const [, , accepted, message] = await client.authenticate(
@@ -106,7 +106,7 @@ describe('authentication', () => {
       url,
       Math.floor(clock.nowMs() / 1000) + offset,
     )
-    expect([accepted, message]).toEqual([false, expect.stringContaining(words)])
+    expect([accepted, message]).toEqual([false, expect.stringMatching(words)])
     expect((await client.query('q', {})).end[0]).toBe('CLOSED')
   })
 
