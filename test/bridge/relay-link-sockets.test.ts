@@ -79,9 +79,9 @@ describe('over real sockets', () => {
       await sender.query('later', { kinds: [1] })
       expect(heard.sort()).toEqual(sent.map(({ id }) => id).sort())
       expect(real.state().reconnects).toBe(0)
+      sender.close()
       real.close()
       await expect.poll(() => relay.statistics().subscriptions).toBe(0)
-      sender.close()
     } finally {
       real.close()
       await relay.close()
