@@ -59,18 +59,53 @@ export function encodeEntry(entry: Entry): Buffer {
   return Buffer.from(`,${JSON.stringify(fields)}`)
 }
 
-/** The whole file, from the kept bytes of its entries. @param entriesBytes their lengths, summed */
-export function assembleJournal(
-  entries: readonly { readonly bytes: Buffer }[],
-  entriesBytes: number,
+/** Puts the file together from the kept bytes of its entries. */
+export type AssembleJournal = (
+  rows: readonly { readonly bytes: Buffer }[],
   leases: readonly Lease[],
-): Buffer {
-  const tail = Buffer.from(`],"leases":${JSON.stringify(leases)}}`)
-  const parts: Uint8Array[] = [head]
-  for (const { bytes } of entries) parts.push(parts.length === 1 ? bytes.subarray(comma) : bytes)
-  parts.push(tail)
-  const before = entries.length === 0 ? 0 : entriesBytes - comma
-  return Buffer.concat(parts, head.length + before + tail.length)
+) => Buffer
+
+/**
+ * Puts files together, each time from the first entry on that is not what it was: what changes is near the end, and
+ * thousands of small copies cost more than a large one.
+ */
+export function createAssembler(): AssembleJournal {
+  let last = Buffer.alloc(0)
+  let parts: Buffer[] = []
+  /** Where each part begins in `last`, and where the one after them would. */
+  let starts = [head.length]
+
+  return (rows, leases) => {
+    const from = firstDifference(rows, parts)
+    parts = rows.map((row) => row.bytes)
+    starts = startsOf(parts, starts.slice(0, from + 1))
+    const tail = Buffer.from(`],"leases":${JSON.stringify(leases)}}`)
+    const end = starts.at(-1) ?? head.length
+    const next = Buffer.allocUnsafe(end + tail.length)
+    head.copy(next)
+    next.set(last.subarray(head.length, starts[from]), head.length)
+    for (let index = from; index < parts.length; index += 1) {
+      parts[index]?.copy(next, starts[index], index === 0 ? comma : 0)
+    }
+    tail.copy(next, end)
+    last = next
+    return next
+  }
+}
+
+function firstDifference(rows: readonly { readonly bytes: Buffer }[], parts: readonly Buffer[]): number {
+  const bound = Math.min(rows.length, parts.length)
+  for (let index = 0; index < bound; index += 1) if (rows[index]?.bytes !== parts[index]) return index
+  return bound
+}
+
+/** Goes on with the starts that still hold. The first part loses its comma. */
+function startsOf(parts: readonly Buffer[], starts: number[]): number[] {
+  for (let index = starts.length - 1; index < parts.length; index += 1) {
+    const length = (parts[index]?.length ?? 0) - (index === 0 ? comma : 0)
+    starts.push((starts[index] ?? head.length) + length)
+  }
+  return starts
 }
 
 function strict(bytes: Uint8Array) {

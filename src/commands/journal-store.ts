@@ -3,7 +3,7 @@ import { journalBytesMax, storeWaitMs } from '../limits.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import type { Disk, DiskLock, FileIdentity } from '../seams/disk.ts'
 import { isSameIdentity } from '../store/tasks/same-identity.ts'
-import { assembleJournal, type JournalFile, parseJournal } from './journal-file.ts'
+import { createAssembler, type JournalFile, parseJournal } from './journal-file.ts'
 import type { CommandLog } from './log.ts'
 
 /** `commands.json` and its write lock, as files. */
@@ -49,7 +49,7 @@ export function journalStore(disk: Disk, dir: string, log: CommandLog): JournalS
     // The journal comes before its lock, so a lock without a journal says that one was lost.
     if ((await disk.identity(path)) === null) {
       if ((await disk.identity(lockPath)) !== null) throw unavailable('is missing')
-      await disk.replace(path, assembleJournal([], 0, []))
+      await disk.replace(path, createAssembler()([], []))
     }
     return await locked(async () => {
       const bytes = await disk.read(path, journalBytesMax)

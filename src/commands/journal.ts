@@ -12,7 +12,7 @@ import {
   type Lease,
   type Sender,
 } from './journal-entry.ts'
-import { assembleJournal } from './journal-file.ts'
+import { createAssembler } from './journal-file.ts'
 import { createRows, type Row, type Rows } from './journal-rows.ts'
 import { asUnavailable, journalStore } from './journal-store.ts'
 import type { CommandLog } from './log.ts'
@@ -61,6 +61,7 @@ interface Content {
 export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log: CommandLog }): Journal {
   const { clock, log } = deps
   const store = journalStore(deps.disk, deps.dir, log)
+  const assemble = createAssembler()
   const now = () => nowSeconds(clock)
   let content: Content | null = null
   let loading: Promise<void> | null = null
@@ -76,7 +77,7 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
         const { rows, leases } = open()
         for (const [task, lease] of leases) if (lease.expires_at <= now()) leases.delete(task)
         written = version
-        return assembleJournal(rows.all(), rows.bytes(), [...leases.values()])
+        return assemble(rows.all(), [...leases.values()])
       })
       return written
     } catch (cause) {

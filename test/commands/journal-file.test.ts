@@ -7,7 +7,7 @@ import {
   type Lease,
   rejectReasons,
 } from '../../src/commands/journal-entry.ts'
-import { assembleJournal, encodeEntry, parseJournal } from '../../src/commands/journal-file.ts'
+import { createAssembler, encodeEntry, parseJournal } from '../../src/commands/journal-file.ts'
 import { wireResult } from '../../src/commands/wire-result.ts'
 import '../support/fuzz.ts'
 import { refused } from '../support/refusals.ts'
@@ -78,6 +78,28 @@ describe('commands.json', () => {
         '"based_on":1,"text":"x","emulate":false,"issued_at":5},"received_at":6,' +
         '"state":{"state":"held","priority":false}}],' +
         `"leases":[{"task":"task-1","device":"${'d'.repeat(64)}","expires_at":7}]}`,
+    )
+  })
+
+  it('is put together the same from scratch and from what was there before', () => {
+    const change = fc.record({
+      at: fc.nat(8),
+      with: entry,
+      kind: fc.constantFrom('put', 'push', 'pop', 'swap'),
+    })
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
+        const assemble = createAssembler()
+        const rows: { bytes: Buffer }[] = []
+        for (const { at, with: next, kind } of changes) {
+          const made = { bytes: encodeEntry(next) }
+          if (kind === 'push') rows.push(made)
+          else if (kind === 'pop') rows.splice(at, 1)
+          else if (kind === 'swap') rows.splice(0, rows.length, ...rows.slice(at), ...rows.slice(0, at))
+          else if (at < rows.length) rows[at] = made
+          expect(assemble(rows, [leased])).toEqual(createAssembler()(rows, [leased]))
+        }
+      }),
     )
   })
 
@@ -157,7 +179,8 @@ const plain: Entry = {
 }
 
 function assembled(entries: readonly Entry[], leases: readonly Lease[]): Buffer {
-  const rows = entries.map((one) => ({ bytes: encodeEntry(one) }))
-  const total = rows.reduce((sum, row) => sum + row.bytes.length, 0)
-  return assembleJournal(rows, total, leases)
+  return createAssembler()(
+    entries.map((one) => ({ bytes: encodeEntry(one) })),
+    leases,
+  )
 }
