@@ -83,6 +83,7 @@ describe('any interleaving of commands, edits, turns, crashes and failing disks'
           )
         },
       ),
+      { numRuns: Math.max(400, fc.readConfigureGlobal().numRuns ?? 0) },
     )
   }, 600_000)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { wireResult } from '../../src/commands/wire-result.ts'
+import { Refusal } from '../../src/protocol/refusal.ts'
 import { type Desk, openDesk, phone, tablet } from '../support/command-desk.ts'
 import { refused } from '../support/refusals.ts'
 import { beginTurn, endTurn, runTurn, settleGoneTurn } from '../support/turns.ts'
@@ -122,6 +123,25 @@ describe('recording a command', () => {
     expect((await desk.file()).entries).toHaveLength(1)
     await desk.commands.evaluateAll()
     expect(desk.commands.entries()[0]?.state).toEqual({ state: 'held', priority: false })
+  })
+})
+
+describe('a task that cannot be read or settled', () => {
+  it('refuses as unavailable what cannot be read, and records nothing', async () => {
+    const desk = await openDesk(task)
+    const show = () => Promise.reject(new Refusal('corrupt_store', 'planted'))
+    await desk.restart({ tasks: { ...desk.tasks, show } })
+    await refused('unavailable', desk.commands.record(phone, desk.mint(task, 'queue')))
+    expect(desk.commands.entries()).toEqual([])
+  })
+
+  it('takes the command all the same when the dead run cannot be settled', async () => {
+    const desk = await openDesk(task)
+    await beginTurn(desk.tasks, task)
+    desk.settle = () => Promise.reject(new Refusal('store_busy', 'planted'))
+    const state = await desk.commands.record(phone, desk.mint(task, 'interrupt', 'Stop'))
+    expect(state).toMatchObject({ outcome: 'applied' })
+    expect(desk.lines.join('\n')).toContain('store_busy')
   })
 })
 
