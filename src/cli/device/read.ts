@@ -66,7 +66,9 @@ function headText(detail: TaskDetail): string {
   ])
 }
 
+/** One step for a person; an empty one, such as errors that were none, is nothing to show. */
 function stepText(step: TaskStep): string {
+  if (step.text === '') return ''
   const who = step.stream ?? step.role
   const head = colours.dim(`${String(step.turn)}.${String(step.step).padEnd(3)} ${printable(who).padEnd(7)}`)
   const body = printableBlock(step.text).replace(/\n$/, '').replaceAll('\n', '\n              ')
