@@ -1,21 +1,24 @@
-import { openHome } from '../bridge/home.ts'
+import type { CommandsPage } from '../bridge/operator.ts'
 import type { Entry } from '../commands/journal-entry.ts'
-import { readJournal } from '../commands/journal-store.ts'
-import { realDisk } from '../store/disk.ts'
 import type { Door } from './door.ts'
+import { operatorOf } from './operator.ts'
 import { type Answer, localTime, table } from './output.ts'
 
 const textWide = 48
 
-/** The journal's entries, of one task if one is named. The last complete journal; a malformed one refuses. */
+/**
+ * The journal's entries, of one task if one is named, as the service knows them; the file alone may lag behind, since
+ * that a command is done is written with the next change. Refuses `unavailable` for a journal that does not read.
+ */
 export async function listCommands(door: Door, task: string | undefined): Promise<Answer> {
-  const { paths } = await openHome(realDisk, door.home)
-  const journal = await readJournal(realDisk, paths.tasks)
-  const commands = (journal?.entries ?? []).filter(
-    ({ request }) => task === undefined || request.task === task,
-  )
-  const leases = (journal?.leases ?? []).filter((lease) => task === undefined || lease.task === task)
-  if (commands.length === 0) return { json: { commands, leases }, text: 'no commands\n' }
+  const operator = operatorOf(door)
+  const commands: Entry[] = []
+  for (let from: number | null = 0; from !== null; ) {
+    const page: CommandsPage = await operator.commands({ task: task ?? null, from })
+    commands.push(...page.entries)
+    from = page.next
+  }
+  if (commands.length === 0) return { json: { commands }, text: 'no commands\n' }
   const rows = commands.map((entry) => [
     localTime(entry.received_at),
     entry.request.task.slice(0, 12),
@@ -25,7 +28,7 @@ export async function listCommands(door: Door, task: string | undefined): Promis
     headOf(entry),
   ])
   return {
-    json: { commands, leases },
+    json: { commands },
     text: table(['received', 'task', 'command', 'kind', 'state', 'text'], rows),
   }
 }

@@ -7,7 +7,7 @@ export function addCommands(program: Parent): void {
   declare(
     commands,
     'list',
-    'the journal in its order, whole or for one task; it is read without a lock',
+    'the journal in its order, whole or for one task',
     'drawbridge commands list TASK --json',
   )
     .argument('[task]')
