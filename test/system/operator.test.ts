@@ -131,6 +131,19 @@ describe('conventions of every command', () => {
     }
   })
 
+  it('prints colour on a terminal, unless NO_COLOR says otherwise', async () => {
+    await place.ask(['init', '--create-owner'])
+    expect(await onTerminal('doctor', {})).toContain('\u001b[')
+    expect(await onTerminal('doctor', { NO_COLOR: '1' })).not.toContain('\u001b[')
+  })
+
+  it('says on a terminal what it waits for, and wipes it away', async () => {
+    const shown = await onTerminal('status --wait 1', {})
+    expect(shown).toMatch(/status …\r\u001b\[K[^…]*\(not_running\)/)
+    const piped = await place.run(['status', '--wait', '1'])
+    expect(piped.stderr).not.toContain('…')
+  })
+
   it('Ctrl-C ends what waits with 130', async () => {
     await place.ask(['init', '--create-owner'])
     const waiting = place.start(['status', '--wait', '60'])
@@ -160,6 +173,17 @@ describe('conventions of every command', () => {
 
 function onDevice(words: readonly string[], input = ''): Promise<Ended> {
   return place.run(['device', ...words, '--state', place.device, '--loopback-test', '--json'], { input })
+}
+
+/** What a person sees who gives the command on a terminal. */
+async function onTerminal(words: string, env: Record<string, string>): Promise<string> {
+  const line = `'${process.execPath}' '${program}' --home '${place.home}' ${words}`
+  const done = await execa('script', ['--quiet', '--command', line, '/dev/null'], {
+    reject: false,
+    extendEnv: false,
+    env: { PATH: '/usr/bin:/bin', TERM: 'xterm', ...env },
+  })
+  return done.stdout
 }
 
 function codeOf(ended: Ended): string {
