@@ -4,6 +4,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import { Refusal } from '../protocol/refusal.ts'
 import { type Clock, systemClock } from '../seams/clock.ts'
 import type { Answer } from './output.ts'
+import { jsonLine } from './printable.ts'
 
 const progressAfterMs = 300
 let signalsTaken = false
@@ -35,7 +36,7 @@ export async function answer(
   const door = openDoor(command.optsWithGlobals())
   const said = await withProgress(door, command.name(), () => act(door))
   if (said === null) return
-  door.out(door.json ? `${JSON.stringify(said.json)}\n` : said.text)
+  door.out(door.json ? jsonLine(said.json) : said.text)
   if (said.exit !== undefined) process.exitCode = said.exit
 }
 

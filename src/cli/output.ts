@@ -1,6 +1,6 @@
 import picocolors from 'picocolors'
 import { isRefusal } from '../protocol/refusal.ts'
-import { printable } from './printable.ts'
+import { jsonLine, printable } from './printable.ts'
 
 /** What a command has to say: one JSON value, and the same for a person. */
 export interface Answer {
@@ -19,7 +19,7 @@ export const colours = picocolors.createColors(
 export function refusalText(error: unknown, json: boolean): string {
   const { code, message, field, hint } = factsOf(error)
   const where = field === undefined ? {} : { field }
-  if (json) return `${JSON.stringify({ error: { code, message, ...where } })}\n`
+  if (json) return jsonLine({ error: { code, message, ...where } })
   const next = hint === undefined ? '' : `${printable(hint)}\n`
   return `drawbridge: ${printable(message)} (${code})\n${next}`
 }

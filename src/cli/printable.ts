@@ -17,6 +17,17 @@ export function printableBlock(text: string): string {
   )
 }
 
+/**
+ * One line of JSON in which such characters stand as JSON's own escapes: the same value for a program, and safe
+ * where a person reads it on a terminal after all.
+ */
+export function jsonLine(value: unknown): string {
+  const text = JSON.stringify(value).replace(unseen, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+  return `${text}\n`
+}
+
 function escaped(character: string): string {
   const code = character.charCodeAt(0)
   if (code < 0x100) return `\\x${code.toString(16).padStart(2, '0')}`

@@ -17,6 +17,7 @@ import { realDisk } from '../store/disk.ts'
 import type { Door } from './door.ts'
 import { readInput, readSecret } from './input.ts'
 import { type Answer, facts, localTime } from './output.ts'
+import { jsonLine } from './printable.ts'
 
 interface Loopback {
   loopbackTest?: true | undefined
@@ -54,7 +55,7 @@ export async function seal(
     retainUntil,
     random: systemRandom,
   })
-  return { json: event, text: `${JSON.stringify(event)}\n` }
+  return { json: event, text: jsonLine(event) }
 }
 
 /** Verifies an envelope, from either end, and shows what it holds. */
@@ -70,7 +71,7 @@ export async function open(
     throw new Refusal('malformed', 'the envelope is from and to others', { field: 'peer' })
   }
   parseBody(nameOf(opened.body), opened.body, policyOf(options))
-  return { json: opened, text: `${JSON.stringify(opened, null, 2)}\n` }
+  return { json: opened, text: jsonLine(opened) }
 }
 
 /** Takes an invitation apart. The capability is a secret and is left out. */

@@ -7,6 +7,7 @@ import { systemRandom } from '../seams/random.ts'
 import { dialRelay } from '../seams/ws-relay-socket.ts'
 import { realDisk } from '../store/disk.ts'
 import type { Door } from './door.ts'
+import { jsonLine } from './printable.ts'
 
 const relayDefault = { host: '127.0.0.1', port: 7777 }
 
@@ -63,6 +64,6 @@ async function sayReady(door: Door, service: Service): Promise<void> {
   const { pid, host, relays, ready } = await service.status()
   if (!ready) return
   const states = relays.map(({ url, state }) => ({ url, state }))
-  if (door.json) door.out(`${JSON.stringify({ pid, host, relays: states })}\n`)
+  if (door.json) door.out(jsonLine({ pid, host, relays: states }))
   else door.out(`ready: ${states.map(({ url, state }) => `${url} ${state}`).join(', ') || 'no relays'}\n`)
 }

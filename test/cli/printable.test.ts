@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { printable, printableBlock } from '../../src/cli/printable.ts'
+import { jsonLine, printable, printableBlock } from '../../src/cli/printable.ts'
 
 describe('text from elsewhere on a terminal', () => {
   it.each([
@@ -29,6 +29,17 @@ describe('text from elsewhere on a terminal', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(printable(text)).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069\u200e\u200f]/u)
+      }),
+    )
+  })
+
+  it('escapes them in JSON without changing the value', () => {
+    expect(jsonLine({ a: 'x\u009b\u202e' })).toBe('{"a":"x\\u009b\\u202e"}\n')
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const line = jsonLine([text])
+        expect(JSON.parse(line)).toEqual([text])
+        expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069\u200e\u200f]/u)
       }),
     )
   })

@@ -2,6 +2,7 @@ import { declare, type Parent } from '../declare.ts'
 import { answer, type Door } from '../door.ts'
 import { listenAddress } from '../options.ts'
 import { type Answer, table } from '../output.ts'
+import { jsonLine } from '../printable.ts'
 
 /**
  * `drawbridge relay`: the embedded relay alone; with `list`, `add` or `remove` the relays that the service serves
@@ -54,7 +55,7 @@ async function runRelay(door: Door, address: { host: string; port: number }): Pr
   const { systemRandom } = await import('../../seams/random.ts')
   const stopped = door.stopped()
   const relay = await startRelay({ clock: door.clock, random: systemRandom, ...address, serves: () => null })
-  door.out(door.json ? `${JSON.stringify({ url: relay.url })}\n` : `${relay.url}\n`)
+  door.out(door.json ? jsonLine({ url: relay.url }) : `${relay.url}\n`)
   await stopped
   await relay.close()
   return null

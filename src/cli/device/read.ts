@@ -3,7 +3,7 @@ import type { TaskDetail, TaskStep } from '../../protocol/task-pages.ts'
 import { pause } from '../../seams/clock.ts'
 import type { Door } from '../door.ts'
 import { type Answer, colours, facts } from '../output.ts'
-import { printable, printableBlock } from '../printable.ts'
+import { jsonLine, printable, printableBlock } from '../printable.ts'
 import { type DeviceChoices, withDevice } from './open.ts'
 
 const followMs = 1_000
@@ -25,7 +25,7 @@ export async function read(
     for (;;) {
       const detail = await readWhole(device, task, shown)
       for (const step of detail.steps.filter((one) => isAfter(one, shown))) {
-        door.out(door.json ? `${JSON.stringify(step)}\n` : stepText(step))
+        door.out(door.json ? jsonLine(step) : stepText(step))
         shown = step
       }
       if (detail.phase !== 'queued' && detail.phase !== 'running') return null

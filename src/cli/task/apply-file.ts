@@ -4,6 +4,7 @@ import { withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
 import { readInput } from '../input.ts'
 import type { Answer } from '../output.ts'
+import { jsonLine } from '../printable.ts'
 
 /**
  * Applies the task command in a file, if it is of the kind that was asked for. Nothing touches the store before
@@ -23,5 +24,5 @@ export async function applyFile(
     throw new Refusal('action_mismatch', `this command is a ${command.action.type}, not a ${action}`)
   }
   const receipt = await withStore(door, options.store, (store) => store.apply(bytes))
-  return { json: receipt, text: `${JSON.stringify(receipt)}\n` }
+  return { json: receipt, text: jsonLine(receipt) }
 }

@@ -4,6 +4,7 @@ import { realDisk } from '../../store/disk.ts'
 import { storeDirectory } from '../deps.ts'
 import type { Door } from '../door.ts'
 import type { Answer } from '../output.ts'
+import { jsonLine } from '../printable.ts'
 
 /** Hides a finished or cancelled task from devices. Nothing is deleted. @see spec/turns.md §6 */
 export async function archive(
@@ -14,7 +15,7 @@ export async function archive(
   const book = openArchive(realDisk, storeDirectory(door, options.store))
   const archived = await book.archive(id, options.reason, { kind: 'owner' }, nowSeconds(door.clock))
   const json = { task: id, archived }
-  return { json, text: `${JSON.stringify(json)}\n` }
+  return { json, text: jsonLine(json) }
 }
 
 /** Shows an archived task again. */
@@ -25,5 +26,5 @@ export async function restore(
 ): Promise<Answer> {
   const restored = await openArchive(realDisk, storeDirectory(door, options.store)).restore(id)
   const json = { task: id, restored }
-  return { json, text: `${JSON.stringify(json)}\n` }
+  return { json, text: jsonLine(json) }
 }

@@ -9,6 +9,7 @@ import { realDisk } from '../../store/disk.ts'
 import { withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
 import { type Answer, facts } from '../output.ts'
+import { jsonLine } from '../printable.ts'
 import { stepsText } from '../steps.ts'
 
 const limitDefault = 100
@@ -51,7 +52,7 @@ export async function artifact(
     { readOnly: true },
   )
   const json = { path: kept.path, digest: kept.digest, bytes: [...kept.bytes] }
-  return { json, text: `${JSON.stringify(json)}\n` }
+  return { json, text: jsonLine(json) }
 }
 
 function readCursor(text: string): ViewCursor | 'none' {

@@ -6,6 +6,7 @@ import { realDisk } from '../../store/disk.ts'
 import type { Task } from '../../store/tasks/task.ts'
 import { withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
+import { jsonLine } from '../printable.ts'
 import { stepsText } from '../steps.ts'
 
 const followMs = 200
@@ -24,8 +25,7 @@ export async function follow(door: Door, id: string, options: { store?: string |
         // Read the task first: what it says is over has all of its steps on disk already.
         const ended = isOver(await store.show(id))
         const { evidence } = await readView(realDisk, store, id, { limit: viewStepsMax, cursor })
-        for (const step of evidence.steps)
-          door.out(door.json ? `${JSON.stringify(step)}\n` : stepsText([step]))
+        for (const step of evidence.steps) door.out(door.json ? jsonLine(step) : stepsText([step]))
         cursor = evidence.next
         if (ended && !evidence.more_available) return
         if (!evidence.more_available) await pause(door.clock, followMs)

@@ -2,7 +2,7 @@ import type { Task } from '../../store/tasks/task.ts'
 import { withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
 import type { Answer } from '../output.ts'
-import { printable } from '../printable.ts'
+import { jsonLine, printable } from '../printable.ts'
 
 const titleWide = 60
 
@@ -19,7 +19,7 @@ export async function list(door: Door, options: StoreOption): Promise<Answer> {
 /** One task whole. Refuses `not_found`. */
 export async function show(door: Door, id: string, options: StoreOption): Promise<Answer> {
   const task = await withStore(door, options.store, (store) => store.show(id), { readOnly: true })
-  return { json: task, text: `${JSON.stringify(task)}\n` }
+  return { json: task, text: jsonLine(task) }
 }
 
 /** The table of `task list`: a count, then one line a task. */

@@ -11,6 +11,7 @@ import { storeDirectory, withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
 import { readInput } from '../input.ts'
 import type { Answer } from '../output.ts'
+import { jsonLine } from '../printable.ts'
 import { productVersion } from '../version.ts'
 
 interface GrantOptions {
@@ -83,5 +84,5 @@ export async function settle(door: Door, id: string | undefined, options: StoreO
 }
 
 function said(json: unknown): Answer {
-  return { json, text: `${JSON.stringify(json)}\n` }
+  return { json, text: jsonLine(json) }
 }
