@@ -5,6 +5,7 @@ import { sha256Hex } from '../../src/protocol/digest.ts'
 import { phone, tablet } from '../support/command-desk.ts'
 import { openWorld, type Sent, type World } from '../support/command-world.ts'
 import '../support/fuzz.ts'
+import { fuzzRuns } from '../support/fuzz-runs.ts'
 import type { Fate } from '../support/simulated-disk.ts'
 
 const devices = [phone, tablet] as const
@@ -83,7 +84,7 @@ describe('any interleaving of commands, edits, turns, crashes and failing disks'
           )
         },
       ),
-      { numRuns: Math.max(400, fc.readConfigureGlobal().numRuns ?? 0) },
+      { numRuns: fuzzRuns(400) },
     )
   }, 600_000)
 })

@@ -13,6 +13,7 @@ import { eventJson, type NostrEvent } from '../../src/protocol/event.ts'
 import { jcs } from '../../src/protocol/jcs.ts'
 import type { JsonObject } from '../../src/protocol/json-value.ts'
 import { systemRandom } from '../../src/seams/random.ts'
+import { fuzzRuns } from '../support/fuzz-runs.ts'
 import { hostFixtures, requestWith, validBody } from '../support/host-fixtures.ts'
 import { testKey } from '../support/keys.ts'
 import { refused } from '../support/refusals.ts'
@@ -92,7 +93,7 @@ describe('a sealed envelope', () => {
         expect(openEnvelope(event, key).body).toEqual(body)
         expect(Buffer.byteLength(eventJson(event))).toBe(sealedBytes(body, now, now + 60))
       }),
-      { numRuns: 50 },
+      { numRuns: fuzzRuns(50) },
     )
   })
 

@@ -10,6 +10,7 @@ import { Refusal } from '../../src/protocol/refusal.ts'
 import { parseClientFrame, parseRelayFrame } from '../../src/protocol/relay-frames.ts'
 import { parseRequest } from '../../src/protocol/request-parts.ts'
 import { parseStrictJson } from '../../src/protocol/strict-json.ts'
+import { fuzzRuns } from '../support/fuzz-runs.ts'
 import { bodyNameOf, hostFixtures, validBody } from '../support/host-fixtures.ts'
 import { testKey } from '../support/keys.ts'
 
@@ -56,7 +57,7 @@ describe('whatever a peer sends', () => {
         const read = orRefused(() => parseBody(name, body, 'production'))
         if (read !== null) expect(jcs(read)).toBe(jcs(body))
       }),
-      { numRuns: 2_000 },
+      { numRuns: fuzzRuns(2_000) },
     )
   })
 
@@ -68,7 +69,7 @@ describe('whatever a peer sends', () => {
         if (reading?.ok === false) expect(reading.head).not.toHaveProperty('op')
         if (reading?.ok === true) expect(jcs(reading.request)).toBe(jcs(body))
       }),
-      { numRuns: 1_000 },
+      { numRuns: fuzzRuns(1_000) },
     )
   })
 
@@ -78,7 +79,7 @@ describe('whatever a peer sends', () => {
         const read = orRefused(() => parseStrictJson(bytes, { bytesMax: 150 }))
         if (read !== null) expect(read.value).toEqual(JSON.parse(Buffer.from(bytes).toString('utf8')))
       }),
-      { numRuns: 2_000 },
+      { numRuns: fuzzRuns(2_000) },
     )
   })
 
@@ -111,7 +112,7 @@ describe('whatever a peer sends', () => {
         const read = orRefused(() => parseInvitation(text, 'production'))
         if (read !== null) expect(encodeInvitation(read)).toBe(text)
       }),
-      { numRuns: 1_000 },
+      { numRuns: fuzzRuns(1_000) },
     )
   })
 
@@ -130,7 +131,7 @@ describe('whatever a peer sends', () => {
           for (const frame of frames) if (frame !== null) expect(JSON.parse(text)[0]).toBe(frame.type)
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: fuzzRuns(1_000) },
     )
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import * as reference from 'nostr-tools/pure'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { checkEventBytes, eventJson, type NostrEvent, parseEvent } from '../../src/protocol/event.ts'
+import { fuzzRuns } from '../support/fuzz-runs.ts'
 import { refused } from '../support/refusals.ts'
 
 const secret = `${'0'.repeat(62)}2a`
@@ -62,7 +63,7 @@ describe.each(['pure', 'fast'])('signing, %s', (implementation) => {
           expect(signing.verifyEvent(event)).toBe(true)
         },
       ),
-      { numRuns: 15 },
+      { numRuns: fuzzRuns(15) },
     )
   })
 

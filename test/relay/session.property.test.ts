@@ -10,6 +10,7 @@ import { nowSeconds } from '../../src/seams/clock.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import { artifact } from '../support/artifact.ts'
 import { fakeClock } from '../support/fake-clock.ts'
+import { fuzzRuns } from '../support/fuzz-runs.ts'
 import { testKey } from '../support/keys.ts'
 
 const url = 'ws://127.0.0.1:7777'
@@ -76,7 +77,7 @@ it('shows every subscription exactly what its keys may read and its filter asks 
         for (const [name, { ids }] of due) expect((heard.get(name) ?? []).sort()).toEqual(ids.sort())
       }
     }),
-    { numRuns: 80 },
+    { numRuns: fuzzRuns(80) },
   )
 })
 

@@ -4,6 +4,7 @@ import { isRefusal } from '../../../src/protocol/refusal.ts'
 import type { HostEvent } from '../../../src/store/tasks/host-event.ts'
 import type { TaskStore } from '../../../src/store/tasks/store.ts'
 import type { Receipt, Task } from '../../../src/store/tasks/task.ts'
+import { fuzzRuns } from '../../support/fuzz-runs.ts'
 import { type CommandKind, type EventKind, type Model, modelCommand, modelEvent } from './model.ts'
 import {
   admitted,
@@ -85,7 +86,7 @@ it('agrees with the model over random commands, host events, retries and reopeni
         await compare(world)
       }
     }),
-    { numRuns: 60, examples: [[everyEnd]] },
+    { numRuns: fuzzRuns(60), examples: [[everyEnd]] },
   )
   // The plans reach what they are meant to reach.
   for (const word of [
