@@ -16,8 +16,8 @@ import { hopsFloor } from './floors/hops.ts'
 import { compare, quantile, summary, timed } from './measure.ts'
 import { type Stage, setStage } from './stage.ts'
 
-const tasks = 30
-const commandsPerTask = 12
+const tasks = 50
+const commandsPerTask = 30
 const policy = 'loopback_test'
 
 /**

@@ -16,6 +16,7 @@ export const relayUrlBytesMax = 2_048
 export const invitationRelayBytesMax = 256
 export const invitationStringBytesMax = 640
 export const conversationKeysMax = 256
+export const knownSignaturesMax = 4_096
 export const liftedKeysMax = 1_024
 export const eventTagsMax = 2_048
 export const fastEventCharsMax = 131_072

@@ -2,6 +2,7 @@ import * as pure from 'nostr-tools/pure'
 import { fastEventCharsMax } from '../limits.ts'
 import { type EventTemplate, eventSchema, type NostrEvent } from './event.ts'
 import { publicKeyOf, secretBytes } from './keys.ts'
+import { isKnownSignature, rememberSignature } from './known-signatures.ts'
 
 /** Signs with one key, which it never shows. */
 export interface Signer {
@@ -38,18 +39,25 @@ export function createSigner(secretHex: string): Signer {
     publicKey: publicKeyOf(secretHex),
     sign({ kind, created_at, tags, content }) {
       const copy = { kind, created_at, tags: tags.map((tag) => [...tag]), content }
-      return sevenFields(cryptoFor(copy).finalizeEvent(copy, secret))
+      const event = sevenFields(cryptoFor(copy).finalizeEvent(copy, secret))
+      rememberSignature(event)
+      return event
     },
   }
 }
 
 /**
  * Whether the id is the event's hash and the signature is the author's. Nothing is remembered about an object:
- * the implementations cache their answer on it, and a copy with other content would inherit that.
+ * the implementations cache their answer on it, and a copy with other content would inherit that. What is remembered
+ * is the signature, so that a process that is both relay and host works it out once.
  */
 export function verifyEvent(event: NostrEvent): boolean {
   const read = eventSchema.safeParse(event)
-  return read.success && cryptoFor(read.data).verifyEvent(sevenFields(read.data))
+  if (!read.success) return false
+  if (isKnownSignature(read.data)) return true
+  if (!cryptoFor(read.data).verifyEvent(sevenFields(read.data))) return false
+  rememberSignature(read.data)
+  return true
 }
 
 /** The WebAssembly implementation has a heap of one megabyte that does not grow: long events go to the pure one. */

@@ -16,6 +16,16 @@ export interface AppendFile {
   close(): Promise<void>
 }
 
+export interface ReplaceOptions {
+  /** The temporary file's path; `.NAME.tmp` beside the file unless given. */
+  readonly temporary?: string
+  /**
+   * Work that must be done before the file is renamed into place. It runs while the temporary file is written and
+   * synced; what it throws is passed on, and the file at the path is left alone.
+   */
+  readonly meanwhile?: () => Promise<void>
+}
+
 /** What `Disk.identity` says of a file: enough to know that it is the same one, unchanged. */
 export interface FileIdentity {
   readonly dev: bigint
@@ -36,8 +46,8 @@ export interface FileIdentity {
 export interface Disk {
   /** The whole file, or null when there is none. Longer than `bytesMax` refuses `limit_exceeded`. */
   read(path: string, bytesMax: number): Promise<Uint8Array | null>
-  /** Temporary file, fsync, rename, directory fsync. `temporary` defaults to `.NAME.tmp` beside it. */
-  replace(path: string, bytes: Uint8Array, temporary?: string): Promise<void>
+  /** Temporary file, fsync, rename, directory fsync. */
+  replace(path: string, bytes: Uint8Array, options?: ReplaceOptions): Promise<void>
   /** Creates the file exclusively; false when something is already there (it is left alone). */
   create(path: string, bytes: Uint8Array): Promise<boolean>
   /** Opens for appending; `exclusive` refuses `io` when the file exists, otherwise it is created if absent. */

@@ -152,5 +152,5 @@ async function writeArchive(disk: Disk, path: string, tasks: ArchiveFile['tasks'
   if (Object.keys(tasks).length > archiveEntriesMax || bytes.length > archiveBytesMax) {
     throw new Refusal('limit_exceeded', `the archive holds at most ${archiveEntriesMax} tasks`)
   }
-  await disk.replace(path, bytes, join(path, '..', '.archive.pending'))
+  await disk.replace(path, bytes, { temporary: join(path, '..', '.archive.pending') })
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Refusal } from '../protocol/refusal.ts'
+import type { ReplaceOptions } from '../seams/disk.ts'
 import { closing, openFile, renamePath, syncAll, unlinkPath, writeAll } from './descriptor.ts'
 import { errorCode, ioRefusal, unsafePath } from './failure.ts'
 import { createPrivate, openPrivate } from './private-file.ts'
@@ -9,17 +10,24 @@ import { createPrivate, openPrivate } from './private-file.ts'
  * Puts `bytes` at `path` so that a crash leaves either the old file or the new one, whole.
  *
  * A temporary left by an earlier crash is replaced.
- * @throws `io` when a step fails; what is on disk is then in doubt
+ * @throws `io` when a step fails; what is on disk is then in doubt. What `meanwhile` throws, unchanged.
  */
-export async function replaceFile(path: string, bytes: Uint8Array, temporary?: string): Promise<void> {
+export async function replaceFile(
+  path: string,
+  bytes: Uint8Array,
+  { temporary, meanwhile }: ReplaceOptions = {},
+): Promise<void> {
   const pending = temporary ?? join(dirname(path), `.${basename(path)}.tmp`)
-  const fd = await createOver(pending)
+  const [written, beside] = await Promise.allSettled([writeNew(pending, bytes), meanwhile?.()])
   try {
-    await writeAndSync(fd, bytes)
-    await renamePath(pending, path)
+    if (beside.status === 'rejected') throw beside.reason
+    if (written.status === 'rejected') throw ioRefusal('replace', path, written.reason)
+    await renamePath(pending, path).catch((error: unknown) => {
+      throw ioRefusal('replace', path, error)
+    })
   } catch (error) {
     await unlinkPath(pending).catch(() => {})
-    throw ioRefusal('replace', path, error)
+    throw error
   }
   await syncDirectory(dirname(path))
 }
@@ -86,6 +94,11 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+
+/** Writes a temporary file of its own, over whatever an earlier crash left there, and syncs it. */
+async function writeNew(path: string, bytes: Uint8Array): Promise<void> {
+  await writeAndSync(await createOver(path), bytes)
+}
 
 async function createOver(path: string): Promise<number> {
   const fd = await createPrivate(path, constants.O_WRONLY)

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/prom
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { describe, expect, it } from 'vitest'
+import { Refusal } from '../../src/protocol/refusal.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { refused } from '../support/refusals.ts'
 import { tempDir } from '../support/temp-dir.ts'
@@ -23,8 +24,33 @@ describe('replace', () => {
   it('uses the temporary it is given', async () => {
     const directory = await tempDir()
     await mkdir(join(directory, '.pending'))
-    await refused('io', realDisk.replace(join(directory, 'a'), bytes('x'), join(directory, '.pending')))
+    const temporary = join(directory, '.pending')
+    await refused('io', realDisk.replace(join(directory, 'a'), bytes('x'), { temporary }))
     expect(await realDisk.read(join(directory, 'a'), 10)).toBeNull()
+  })
+
+  it('renames only after what was to be done meanwhile', async () => {
+    const directory = await tempDir()
+    const path = join(directory, 'a')
+    await realDisk.replace(path, bytes('old'))
+    let before = ''
+    await realDisk.replace(path, bytes('new'), {
+      meanwhile: async () => {
+        before = await textOf(path)
+      },
+    })
+    expect([before, await textOf(path)]).toEqual(['old', 'new'])
+  })
+
+  it('leaves the file alone, and no temporary, when what was to be done meanwhile fails', async () => {
+    const directory = await tempDir()
+    const path = join(directory, 'a')
+    await realDisk.replace(path, bytes('old'))
+    const failure = new Refusal('limit_exceeded', 'no room')
+    const meanwhile = () => Promise.reject(failure)
+    await expect(realDisk.replace(path, bytes('new'), { meanwhile })).rejects.toBe(failure)
+    expect(await textOf(path)).toBe('old')
+    expect(await realDisk.list(directory)).toEqual(['a'])
   })
 
   it('keeps the old file and leaves no temporary when the rename fails', async () => {

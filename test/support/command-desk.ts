@@ -116,11 +116,11 @@ export function countingDisk(disk: Disk, path: string): CountingDisk {
     ...disk,
     journalWrites: 0,
     beforeWrite() {},
-    async replace(at, bytes, temporary) {
-      if (at !== path) return await disk.replace(at, bytes, temporary)
+    async replace(at, bytes, options) {
+      if (at !== path) return await disk.replace(at, bytes, options)
       counting.journalWrites += 1
       await counting.beforeWrite(bytes)
-      await disk.replace(at, bytes, temporary)
+      await disk.replace(at, bytes, options)
     },
   }
   return counting

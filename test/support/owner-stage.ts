@@ -71,9 +71,9 @@ export function interruptedDisk(suffix: string, before: () => Promise<void>): Di
       await at(path)
       return realDisk.openAppend(path, options)
     },
-    async replace(path, bytes, temporary) {
+    async replace(path, bytes, options) {
       await at(path)
-      return realDisk.replace(path, bytes, temporary)
+      return realDisk.replace(path, bytes, options)
     },
   }
 }

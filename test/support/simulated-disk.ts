@@ -133,7 +133,8 @@ export function simulatedMachine(chance: () => number): SimulatedMachine {
         if (bytes !== null && bytes.length > bytesMax) throw new Refusal('limit_exceeded', 'too large')
         return bytes
       },
-      async replace(path, bytes) {
+      async replace(path, bytes, options) {
+        await options?.meanwhile?.()
         const copy = Uint8Array.from(bytes)
         await change('replace', path, () => touch(path, copy))
       },

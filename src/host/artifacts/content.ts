@@ -26,7 +26,7 @@ export async function keepContent(
   const there = await readBounded(disk, path, bytes.length)
   if (there === null) {
     // Two owners may keep the same content at once, each through a file of its own.
-    await disk.replace(path, bytes, `${storeDir}/.${name}.${process.pid}.tmp`)
+    await disk.replace(path, bytes, { temporary: `${storeDir}/.${name}.${process.pid}.tmp` })
     return
   }
   if (!Buffer.from(there).equals(bytes)) throw new Refusal('corrupt_store', `${name} holds other bytes`)

@@ -20,7 +20,8 @@ export interface StoreHandle {
   locked<T>(path: string, work: () => Promise<T>): Promise<T>
   /**
    * Writes a task's file, durably. The caller holds the task's lock.
-   * @param reserve what must be durable before, run once it is known that the file is not too large
+   * @param reserve what must be durable before, run once it is known that the file is not too large; what it refuses
+   * leaves the file, and so the handle, as it was
    */
   commit(taskId: string, next: VerifiedTask, reserve?: () => Promise<void>): Promise<void>
   close(): void
@@ -85,8 +86,21 @@ export function storeHandle(
     },
     async commit(taskId, next, reserve) {
       const bytes = encodeTaskFile(next)
-      await reserve?.()
-      await write(() => disk.replace(layout.taskFile(taskId), bytes))
+      let refused = false
+      const meanwhile = async () => {
+        try {
+          await reserve?.()
+        } catch (error) {
+          refused = true
+          throw error
+        }
+      }
+      try {
+        await disk.replace(layout.taskFile(taskId), bytes, { meanwhile })
+      } catch (error) {
+        if (!refused) state = 'failed'
+        throw error
+      }
       await tasks.written(taskId, { ...next, bytes: bytes.length })
     },
     close() {
