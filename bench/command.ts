@@ -17,7 +17,7 @@ import { compare, quantile, summary, timed } from './measure.ts'
 import { type Stage, setStage } from './stage.ts'
 
 const tasks = 50
-const commandsPerTask = 30
+const commandsPerTask = 16
 const policy = 'loopback_test'
 
 /**
@@ -94,8 +94,8 @@ async function openFloor({ home }: Stage) {
     Buffer.alloc(180, 'i'),
   ]
   const log = await open(join(home, 'floor.log'), 'a', 0o600)
-  const crypto = await cryptoFloor(700)
-  const hops = await hopsFloor(1_400)
+  const crypto = await cryptoFloor(1_000)
+  const hops = await hopsFloor(1_900)
   const parts: Record<string, number[]> = { disk: [], crypto: [], hops: [] }
   const total: number[] = []
   return {

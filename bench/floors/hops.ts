@@ -1,14 +1,11 @@
-import type { AddressInfo } from 'node:net'
-import { WebSocket, WebSocketServer } from 'ws'
+import { execa } from 'execa'
+import { WebSocket } from 'ws'
 
-/** Two loopback WebSocket hops: a frame there and a frame back. */
+/** Two loopback WebSocket hops: a frame to another process and a frame back. */
 export async function hopsFloor(frameBytes: number): Promise<{ roundTrip(): Promise<void>; close(): void }> {
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
-  await new Promise((resolve) => server.once('listening', resolve))
-  server.on('connection', (peer) => peer.on('message', (data) => peer.send(data.toString())))
-  const socket = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`, {
-    perMessageDeflate: false,
-  })
+  const server = execa(process.execPath, [new URL('./echo.mjs', import.meta.url).pathname], { reject: false })
+  const port = await new Promise((resolve) => server.stdout.once('data', (line) => resolve(Number(line))))
+  const socket = new WebSocket(`ws://127.0.0.1:${port}`, { perMessageDeflate: false })
   await new Promise((resolve) => socket.once('open', resolve))
   const frame = 'x'.repeat(frameBytes)
   return {
@@ -19,7 +16,7 @@ export async function hopsFloor(frameBytes: number): Promise<{ roundTrip(): Prom
       }),
     close: () => {
       socket.terminate()
-      server.close()
+      server.stdin.end()
     },
   }
 }

@@ -59,20 +59,20 @@ export function encodeEntry(entry: Entry): Buffer {
   return Buffer.from(`,${JSON.stringify(fields)}`)
 }
 
-/** Puts the file together from the kept bytes of its entries. */
+/** Puts the file together from the kept bytes of its entries. What it gives is good until it is called again. */
 export type AssembleJournal = (
   rows: readonly { readonly bytes: Buffer }[],
   leases: readonly Lease[],
 ) => Buffer
 
 /**
- * Puts files together, each time from the first entry on that is not what it was: what changes is near the end, and
- * thousands of small copies cost more than a large one.
+ * Puts files together in one place, each time from the first entry on that is not what it was: what changes is near the
+ * end. A new place for each would cost more than all the rest, once for its pages and again when it is collected.
  */
 export function createAssembler(): AssembleJournal {
-  let last = Buffer.alloc(0)
+  let file: Buffer = Buffer.from(head)
   let parts: Buffer[] = []
-  /** Where each part begins in `last`, and where the one after them would. */
+  /** Where each part begins in the file, and where the one after them would. */
   let starts = [head.length]
 
   return (rows, leases) => {
@@ -81,16 +81,21 @@ export function createAssembler(): AssembleJournal {
     starts = startsOf(parts, starts.slice(0, from + 1))
     const tail = Buffer.from(`],"leases":${JSON.stringify(leases)}}`)
     const end = starts.at(-1) ?? head.length
-    const next = Buffer.allocUnsafe(end + tail.length)
-    head.copy(next)
-    next.set(last.subarray(head.length, starts[from]), head.length)
+    file = grown(file, starts[from] ?? head.length, end + tail.length)
     for (let index = from; index < parts.length; index += 1) {
-      parts[index]?.copy(next, starts[index], index === 0 ? comma : 0)
+      parts[index]?.copy(file, starts[index], index === 0 ? comma : 0)
     }
-    tail.copy(next, end)
-    last = next
-    return next
+    tail.copy(file, end)
+    return file.subarray(0, end + tail.length)
   }
+}
+
+/** A place of `bytes` at least, with what `file` has in its first `kept` bytes. */
+function grown(file: Buffer, kept: number, bytes: number): Buffer {
+  if (bytes <= file.length) return file
+  const larger = Buffer.allocUnsafe(2 * bytes)
+  file.copy(larger, 0, 0, kept)
+  return larger
 }
 
 function firstDifference(rows: readonly { readonly bytes: Buffer }[], parts: readonly Buffer[]): number {

@@ -126,9 +126,9 @@ function publish(state: State, event: NostrEvent): void {
     send(state, ['OK', event.id, false, 'invalid: bad ID or signature'])
     return
   }
-  const stored = hub.store.add(event)
+  // Somebody waits for the event itself; its author can wait for the receipt.
+  fanOut(hub, hub.store.add(event), mayRead)
   send(state, ['OK', event.id, true, ''])
-  fanOut(hub, stored, mayRead)
 }
 
 /** What refuses an event before its signature is worth checking. Hosts that are served are not slowed down. */
