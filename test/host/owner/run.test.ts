@@ -6,13 +6,20 @@ import { settle } from '../../../src/host/settle.ts'
 import { readView } from '../../../src/host/trace/view.ts'
 import { stdoutKeptBytesMax } from '../../../src/limits.ts'
 import { realDisk } from '../../../src/store/disk.ts'
-import { interruptedDisk, ownerStage } from '../../support/owner-stage.ts'
+import { interruptedDisk, type OwnerStage, ownerStage } from '../../support/owner-stage.ts'
+import { until } from '../../support/until.ts'
 
 const kinds = (steps: readonly { extensions?: Record<string, unknown> | undefined }[]) =>
   steps.map(({ extensions = {} }) => {
     const stream = extensions['stream']
     return typeof stream === 'string' ? stream : (Object.keys(extensions)[0] ?? 'prompt')
   })
+
+/** Acts on the task once its process is recorded: from then on its revision stands until the turn ends. */
+async function onceRunning(stage: OwnerStage, action: Parameters<OwnerStage['act']>[1]): Promise<void> {
+  await until(async () => typeof (await stage.tasks.show('task-1')).run?.process_id === 'number')
+  await stage.act('task-1', action)
+}
 
 describe('a turn that runs to its end', () => {
   it('changes the workspace, and is recorded from admission to result', async () => {
@@ -137,7 +144,7 @@ describe('stopping a turn', () => {
   it('a cancel while it runs ends it as stopped', async () => {
     const stage = await ownerStage()
     const disk = interruptedDisk('.process.json', async () => {
-      setTimeout(() => void stage.act('task-1', { type: 'cancel', reason: 'enough' }), 100)
+      void onceRunning(stage, { type: 'cancel', reason: 'enough' })
     })
     const task = await stage.run('sleep 30', {}, { disk })
     expect(task).toMatchObject({
@@ -152,7 +159,7 @@ describe('stopping a turn', () => {
     const stage = await ownerStage()
     const disk = interruptedDisk('.process.json', async () => {
       const action = { type: 'correct', prompt: 'Sort downwards.', reason: 'other way' }
-      setTimeout(() => void stage.act('task-1', action), 100)
+      void onceRunning(stage, action)
     })
     const task = await stage.run('sleep 30', {}, { disk })
     expect(task).toMatchObject({
