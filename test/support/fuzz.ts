@@ -2,17 +2,18 @@ import { appendFileSync } from 'node:fs'
 import fc from 'fast-check'
 
 /**
- * Long property runs: DRAWBRIDGE_FUZZ_RUNS sets how often each property is tried, and each one that was tried
- * leaves `FILE:LINE RUNS` in DRAWBRIDGE_FUZZ_REPORT. Without them this does nothing.
+ * DRAWBRIDGE_FUZZ_RUNS sets how often each property is tried, and each one that was tried leaves `FILE:LINE RUNS` in
+ * the file that DRAWBRIDGE_FUZZ_REPORT names. Without them this does nothing.
  */
 const runs = Number(process.env['DRAWBRIDGE_FUZZ_RUNS'] ?? '')
 const report = process.env['DRAWBRIDGE_FUZZ_REPORT']
 
-if (Number.isInteger(runs) && runs > 0) {
+if (Number.isInteger(runs) && runs > 0) fc.configureGlobal({ numRuns: runs })
+if (report !== undefined) {
   fc.configureGlobal({
-    numRuns: runs,
+    ...fc.readConfigureGlobal(),
     reporter(details) {
-      if (report !== undefined) appendFileSync(report, `${whereAsserted()} ${details.numRuns}\n`)
+      appendFileSync(report, `${whereAsserted()} ${details.numRuns}\n`)
       if (details.failed) throw new Error(fc.defaultReportMessage(details))
     },
   })
