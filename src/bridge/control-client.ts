@@ -8,6 +8,7 @@ import type { DiskLock } from '../seams/disk.ts'
 import { callControl, notRunning } from './control-call.ts'
 import { type DirectDeps, openDirectOperator } from './direct-operator.ts'
 import { openHome } from './home.ts'
+import { checkHome } from './home-check.ts'
 import type { Operator, ServiceStatus } from './operator.ts'
 import { homePaths } from './paths.ts'
 
@@ -43,6 +44,7 @@ export function controlClient(deps: DirectDeps): Operator {
     op: { op: string } & Record<string, unknown>,
     answer: z.ZodType<T>,
   ): Promise<{ value: T } | null> => {
+    await checkHome(deps.disk, deps.home)
     try {
       const { ok: _ok, ...reply } = await callControl(deps, paths, op)
       const parsed = answer.safeParse(reply)

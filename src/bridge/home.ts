@@ -1,11 +1,12 @@
-import { isRefusal, Refusal } from '../protocol/refusal.ts'
+import { Refusal } from '../protocol/refusal.ts'
 import type { Clock } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { Random } from '../seams/random.ts'
 import { openTaskStore } from '../store/tasks/store.ts'
 import { createAccessBook, readAccessBook } from './access/book.ts'
 import { createGeneration } from './generation.ts'
-import { ensureKeyFile, type KeyPair, readKeyFile } from './host-keys.ts'
+import { checkHome, withModeHints } from './home-check.ts'
+import { type KeyPair, keepKey, newKeyPair, readKeyFile } from './host-keys.ts'
 import { createKeptReplies } from './kept-replies.ts'
 import { type HomePaths, homePaths } from './paths.ts'
 import { publicKeyFromText } from './public-key-text.ts'
@@ -15,6 +16,7 @@ import {
   readServeSettings,
   requireServeSettings,
   type ServeSettings,
+  type SettingsRule,
   type Workspace,
   withRelays,
   withWorkspaces,
@@ -56,37 +58,29 @@ export interface OpenHome {
 
 /**
  * Establishes the owner, makes the host key, and records relays and workspaces. The same owner again (or none named)
- * only adds relays and workspaces.
+ * only adds relays and workspaces. Everything that can be refused is checked before anything is written, and the
+ * settings are written last: without them there is no home.
  *
  * Refuses `configuration` without an owner or with another one than before, `unsafe_path` (with what to type) for
- * files that others can reach, `forbidden` for a relay that the policy does not admit, and `corrupt_store` when an
- * initialised home has lost a file.
+ * files that others can reach, `forbidden` for a relay that the policy does not admit, `io` for a workspace that is no
+ * directory, and `corrupt_store` when an initialised home has lost a file.
  * @see spec/cli.md
  */
 export async function initHome(deps: HomeDeps, choices: InitChoices): Promise<HomeSummary> {
   const { disk, home } = deps
   const paths = homePaths(home)
+  await checkHome(disk, home)
   await withModeHints(home, async () => {
-    for (const directory of [paths.home, paths.host, paths.run]) await disk.makeDirectory(directory)
     const settings = await readServeSettings(disk, paths)
-    const hostKey =
-      settings === null
-        ? await ensureKeyFile(disk, paths.hostKey, deps.random)
-        : await requireHostKey(disk, paths)
-    const owner = await chosenOwner(deps, paths, choices, settings)
-    if (owner === hostKey.publicKey) {
-      throw new Refusal('configuration', 'the owner must not be the host: keys are never shared')
+    const keys = await chosenKeys(deps, paths, choices, settings)
+    const rule = await additions(home, choices)
+    if (settings === null) await establish(deps, paths, keys, rule)
+    else {
+      await readAccessBook(disk, paths, { host: keys.host.publicKey, owner: keys.owner })
+      await openHome(disk, home)
+      await changeServeSettings(disk, paths, rule)
     }
-    if (settings === null) await establish(deps, paths, hostKey, owner, choices.loopbackTest ?? false)
-    else await readAccessBook(disk, paths, { host: hostKey.publicKey, owner })
   })
-  const workspaces: Workspace[] = []
-  for (const { label, path } of choices.workspaces ?? []) {
-    workspaces.push(await canonicalWorkspace(home, label, path))
-  }
-  await changeServeSettings(disk, paths, (settings) =>
-    withWorkspaces(workspaces)(withRelays(choices.relays ?? [])(withLoopback(settings, choices))),
-  )
   return summaryOf(await openHome(disk, home))
 }
 
@@ -97,6 +91,13 @@ export async function initHome(deps: HomeDeps, choices: InitChoices): Promise<Ho
  * file is gone.
  */
 export async function openHome(disk: Disk, home: string): Promise<OpenHome> {
+  const open = await readHome(disk, home)
+  await withModeHints(home, () => disk.makeDirectory(open.paths.run))
+  return open
+}
+
+/** The same, without making even the directory for what a running service leaves. */
+export async function readHome(disk: Disk, home: string): Promise<OpenHome> {
   const paths = homePaths(home)
   return await withModeHints(home, async () => {
     if ((await disk.identity(paths.home)) === null) {
@@ -104,17 +105,14 @@ export async function openHome(disk: Disk, home: string): Promise<OpenHome> {
         hint: 'drawbridge init --create-owner',
       })
     }
-    await disk.checkDirectory(paths.home)
-    if ((await disk.identity(paths.host)) !== null) await disk.checkDirectory(paths.host)
+    await checkHome(disk, home)
     const settings = await requireServeSettings(disk, paths)
     const hostKey = await requireHostKey(disk, paths)
-    await disk.makeDirectory(paths.run)
     if ((await disk.identity(paths.tasks)) === null) {
       throw new Refusal('corrupt_store', 'the task store is missing from an initialised home', {
         hint: `put back ${paths.tasks} from a backup`,
       })
     }
-    await disk.checkDirectory(paths.tasks)
     return { paths, hostKey, settings }
   })
 }
@@ -125,23 +123,40 @@ export function summaryOf({ hostKey, settings }: OpenHome): HomeSummary {
   return { host: hostKey.publicKey, owner, relays, workspaces, loopback_test }
 }
 
+/** Whose keys a home has, or will have once it is established. */
+interface Keys {
+  readonly host: KeyPair
+  readonly owner: string
+  /** The owner's own key, when it is made here. */
+  readonly created: KeyPair | null
+}
+
+/** What the choices add to settings, whose workspaces are found to be there. */
+async function additions(home: string, choices: InitChoices): Promise<SettingsRule> {
+  const workspaces: Workspace[] = []
+  for (const { label, path } of choices.workspaces ?? []) {
+    workspaces.push(await canonicalWorkspace(home, label, path))
+  }
+  return (settings) =>
+    withWorkspaces(workspaces)(withRelays(choices.relays ?? [])(withLoopback(settings, choices)))
+}
+
 /** The settings come last: they are the mark that everything else of the home is there. */
-async function establish(
-  deps: HomeDeps,
-  paths: HomePaths,
-  hostKey: KeyPair,
-  owner: string,
-  loopback_test: boolean,
-): Promise<void> {
+async function establish(deps: HomeDeps, paths: HomePaths, keys: Keys, rule: SettingsRule): Promise<void> {
   const { disk, clock } = deps
-  if ((await disk.identity(paths.access)) !== null) await checkUnused(disk, paths, hostKey, owner)
-  await createAccessBook(disk, paths, hostKey.publicKey, owner)
+  const { host, owner, created } = keys
+  const schema = 'drawbridge.serve.v1'
+  const settings = rule({ schema, owner, relays: [], workspaces: [], loopback_test: false })
+  if ((await disk.identity(paths.access)) !== null) await checkUnused(disk, paths, host, owner)
+  for (const directory of [paths.home, paths.host, paths.run]) await disk.makeDirectory(directory)
+  await keepKey(disk, paths.hostKey, host)
+  if (created !== null) await keepKey(disk, paths.ownerKey, created)
+  await createAccessBook(disk, paths, host.publicKey, owner)
   await createKeptReplies(disk, paths.replies)
   await createGeneration(disk, paths.generation)
   const store = await openTaskStore(disk, clock, paths.tasks)
   await store.close()
-  const schema = 'drawbridge.serve.v1'
-  await writeServeSettings(disk, paths, { schema, owner, relays: [], workspaces: [], loopback_test })
+  await writeServeSettings(disk, paths, settings)
 }
 
 /** A book from before the settings is one that a crash of `init` left, or the settings were lost. */
@@ -161,12 +176,31 @@ async function requireHostKey(disk: Disk, paths: HomePaths): Promise<KeyPair> {
   })
 }
 
+/** Finds the keys of the home and invents the ones that are still to be made; nothing is written. */
+async function chosenKeys(
+  deps: HomeDeps,
+  paths: HomePaths,
+  choices: InitChoices,
+  settings: ServeSettings | null,
+): Promise<Keys> {
+  const { disk, random } = deps
+  const host =
+    settings === null
+      ? ((await readKeyFile(disk, paths.hostKey)) ?? newKeyPair(random))
+      : await requireHostKey(disk, paths)
+  const { owner, created } = await chosenOwner(deps, paths, choices, settings)
+  if (owner === host.publicKey) {
+    throw new Refusal('configuration', 'the owner must not be the host: keys are never shared')
+  }
+  return { host, owner, created }
+}
+
 async function chosenOwner(
   deps: HomeDeps,
   paths: HomePaths,
   choices: InitChoices,
   settings: ServeSettings | null,
-): Promise<string> {
+): Promise<Pick<Keys, 'owner' | 'created'>> {
   if (choices.createOwner && choices.owner !== undefined) {
     throw new Refusal('configuration', 'name an owner or create one, not both')
   }
@@ -174,13 +208,16 @@ async function chosenOwner(
   if (settings !== null) {
     const created = choices.createOwner ? await readKeyFile(deps.disk, paths.ownerKey) : null
     const asked = choices.createOwner ? (created?.publicKey ?? '') : (named ?? settings.owner)
-    if (asked === settings.owner) return settings.owner
+    if (asked === settings.owner) return { owner: asked, created: null }
     throw new Refusal('configuration', 'this home serves another owner', {
       hint: 'drawbridge --home ANOTHER init …',
     })
   }
-  if (named !== null) return named
-  if (choices.createOwner) return (await ensureKeyFile(deps.disk, paths.ownerKey, deps.random)).publicKey
+  if (named !== null) return { owner: named, created: null }
+  if (choices.createOwner) {
+    const created = (await readKeyFile(deps.disk, paths.ownerKey)) ?? newKeyPair(deps.random)
+    return { owner: created.publicKey, created }
+  }
   throw new Refusal('configuration', 'a home needs an owner', {
     hint: 'drawbridge init --owner NPUB, or drawbridge init --create-owner',
   })
@@ -188,15 +225,4 @@ async function chosenOwner(
 
 function withLoopback(settings: ServeSettings, choices: InitChoices): ServeSettings {
   return choices.loopbackTest && !settings.loopback_test ? { ...settings, loopback_test: true } : settings
-}
-
-/** Runs `run`; a refusal because others can reach a file of the home says what to type against it. */
-export async function withModeHints<T>(home: string, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run()
-  } catch (error) {
-    if (!isRefusal(error, 'unsafe_path') || !error.message.includes('accessible to others')) throw error
-    const hint = `chmod -R go= '${home.replaceAll("'", "'\\''")}'`
-    throw new Refusal('unsafe_path', error.message, { cause: error, hint })
-  }
 }

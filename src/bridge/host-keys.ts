@@ -28,14 +28,15 @@ export async function readKeyFile(disk: Disk, path: string): Promise<KeyPair | n
   throw new Refusal('corrupt_store', `${path} does not hold a secret key`)
 }
 
-/** Reads the key file, making it (0600, durable) with a fresh key when there is none. */
-export async function ensureKeyFile(disk: Disk, path: string, random: Random): Promise<KeyPair> {
-  const existing = await readKeyFile(disk, path)
-  if (existing !== null) return existing
+/** A fresh key, nowhere yet. */
+export function newKeyPair(random: Random): KeyPair {
   const secret = newSecretKey(random)
-  const created = await disk.create(path, Buffer.from(`${secret}\n`))
-  if (created) return { secret, publicKey: publicKeyOf(secret) }
-  const other = await readKeyFile(disk, path)
-  if (other === null) throw new Refusal('io', `${path} vanished while it was being made`)
-  return other
+  return { secret, publicKey: publicKeyOf(secret) }
+}
+
+/** Makes the key file (0600, durable); one that is there with this key already is left alone. Refuses `io` for another. */
+export async function keepKey(disk: Disk, path: string, key: KeyPair): Promise<void> {
+  if (await disk.create(path, Buffer.from(`${key.secret}\n`))) return
+  const there = await readKeyFile(disk, path)
+  if (there?.secret !== key.secret) throw new Refusal('io', `${path} was made by another process meanwhile`)
 }

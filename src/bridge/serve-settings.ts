@@ -1,3 +1,4 @@
+import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { relaysMax, settingsBytesMax, storeWaitMs, workspaceLabelBytesMax, workspacesMax } from '../limits.ts'
 import { publicKey } from '../protocol/keys.ts'
@@ -155,11 +156,22 @@ export async function canonicalWorkspace(home: string, label: string, path: stri
     throw new Refusal('configuration', 'a workspace label is one line of 1 to 128 bytes')
   }
   const real = await realDirectory(path)
-  const realHome = await realDirectory(home)
+  const realHome = await realPlace(home)
   if (isInside(real, realHome) || isInside(realHome, real)) {
     throw new Refusal('unsafe_path', 'a workspace must not contain the home, nor lie inside it')
   }
   return { label, path: real }
+}
+
+/** The canonical path of the home, also of one that is still to be made. */
+async function realPlace(path: string): Promise<string> {
+  try {
+    return await realDirectory(path)
+  } catch (error) {
+    const above = dirname(path)
+    if (!isRefusal(error, 'io') || above === path) throw error
+    return join(await realPlace(above), basename(path))
+  }
 }
 
 function isInside(inner: string, outer: string): boolean {

@@ -15,11 +15,15 @@ export const colours = picocolors.createColors(
   process.stdout.isTTY === true && (process.env['NO_COLOR'] ?? '') === '',
 )
 
-/** The lines of standard error for something that went wrong, with what to type next where there is something. */
+/**
+ * The lines of standard error for something that went wrong, with what to type next where there is something: for a
+ * person on a line of its own, in JSON at the end of the message.
+ */
 export function refusalText(error: unknown, json: boolean): string {
   const { code, message, field, hint } = factsOf(error)
   const where = field === undefined ? {} : { field }
-  if (json) return jsonLine({ error: { code, message, ...where } })
+  const whole = hint === undefined ? message : `${message}. ${hint}`
+  if (json) return jsonLine({ error: { code, message: whole, ...where } })
   const next = hint === undefined ? '' : `${printable(hint)}\n`
   return `drawbridge: ${printable(message)} (${code})\n${next}`
 }

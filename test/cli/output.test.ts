@@ -14,9 +14,13 @@ describe('what the door prints', () => {
     )
   })
 
-  it('a refusal for a program is one line of JSON', () => {
+  it('a refusal for a program is one line of JSON, with what to do next in its message', () => {
     expect(JSON.parse(refusalText(refusal, true))).toEqual({
-      error: { code: 'conflict', message: 'the lease is held\nby another', field: 'op.edit' },
+      error: {
+        code: 'conflict',
+        message: 'the lease is held\nby another. Try again later.',
+        field: 'op.edit',
+      },
     })
     expect(refusalText(refusal, true).trimEnd()).not.toContain('\n')
   })

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -111,6 +111,64 @@ describe('a home that cannot be trusted', () => {
     const ended = await place.run(['serve', '--loopback-test', '--log-level', 'silent'])
     expect([ended.code, ended.stdout]).toEqual([1, ''])
     expect(ended.stderr).toMatch(/^drawbridge: .*\(unsafe_path\)\n.*chmod/)
+  })
+
+  it.each([
+    ['the home', '', 0o755],
+    ['host/', 'host', 0o750],
+    ['tasks/', 'tasks', 0o755],
+  ])('refuses every command that uses it when others can reach %s', async (_what, path, mode) => {
+    const grant = await grantedTask()
+    await chmod(join(place.home, path), mode)
+    for (const words of [
+      ['task', 'list'],
+      ['task', 'show', 'task-1'],
+      ['task', 'view', 'task-1'],
+      ['task', 'archive', 'task-1', '--reason', 'done'],
+      ['task', 'execute', '--grant', grant],
+      ['task', 'settle'],
+      ['grant', 'new', 'task-1', '--program', '/bin/sh'],
+      ['commands', 'list'],
+      ['queue', 'list', 'task-1'],
+      ['status'],
+      ['devices'],
+      ['relay', 'list'],
+      ['init'],
+    ]) {
+      const refusal = refusalOf(await place.run([...words, '--json']))
+      expect([words, refusal.code]).toEqual([words, 'unsafe_path'])
+      expect(refusal.message).toContain(`chmod -R go= '${place.home}'`)
+    }
+    const start = refusalOf(await place.run(['task', 'start', '--grant', grant]))
+    expect(start.code).toBe('start_owner')
+    expect(start.message).toContain(`chmod -R go= '${place.home}'`)
+    expect((await place.run(['doctor'])).stdout).toMatch(/FAIL home .*\n {5}chmod -R go= /)
+  })
+
+  it('checks only the store where one is named', async () => {
+    await grantedTask()
+    await chmod(place.home, 0o755)
+    const listed = await place.ask(['task', 'list', '--store', join(place.home, 'tasks')])
+    expect(listed).toMatchObject([{ task_id: 'task-1', status: 'queued' }])
+  })
+
+  it.each([
+    ['a workspace that is not there', ['--create-owner', '--workspace', 'none=/no/such/place'], 'io'],
+    ['a workspace that is a file', ['--create-owner', '--workspace', 'file=/etc/hostname'], 'io'],
+    ['a relay outside the policy', ['--create-owner', '--relay', 'ws://relay.example'], 'forbidden'],
+    ['an owner that is no key', ['--owner', 'npub1nothing'], 'configuration'],
+    ['no owner', [], 'configuration'],
+  ])('is not made at all for %s', async (_what, words, code) => {
+    expect(refusalOf(await place.run(['init', ...words, '--json'])).code).toBe(code)
+    await expect(stat(place.home)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('is none until its settings are there, and is finished by the next init', async () => {
+    const { host } = await place.ask(['init', '--create-owner'])
+    await rm(join(place.home, 'host/serve.json'))
+    expect(refusalOf(await place.run(['serve', '--json'])).code).toBe('configuration')
+    const again = await place.ask(['init', '--create-owner', '--workspace', `demo=${place.workspace}`])
+    expect(again).toMatchObject({ host, workspaces: [{ label: 'demo', path: place.workspace }] })
   })
 
   it('refuses to serve without a home, and after a file of an initialised home was lost', async () => {

@@ -12,7 +12,7 @@ export async function archive(
   id: string,
   options: { reason: string; store?: string | undefined },
 ): Promise<Answer> {
-  const book = openArchive(realDisk, storeDirectory(door, options.store))
+  const book = openArchive(realDisk, await storeDirectory(door, options.store))
   const archived = await book.archive(id, options.reason, { kind: 'owner' }, nowSeconds(door.clock))
   const json = { task: id, archived }
   return { json, text: jsonLine(json) }
@@ -24,7 +24,8 @@ export async function restore(
   id: string,
   options: { store?: string | undefined },
 ): Promise<Answer> {
-  const restored = await openArchive(realDisk, storeDirectory(door, options.store)).restore(id)
+  const book = openArchive(realDisk, await storeDirectory(door, options.store))
+  const restored = await book.restore(id)
   const json = { task: id, restored }
   return { json, text: jsonLine(json) }
 }

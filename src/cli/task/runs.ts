@@ -41,7 +41,8 @@ export async function start(door: Door, options: GrantOptions): Promise<Answer> 
     return said(launch)
   } catch (error) {
     if (!isRefusal(error)) throw error
-    throw new Refusal('start_owner', error.message, { cause: error })
+    const hint = error.hint === undefined ? {} : { hint: error.hint }
+    throw new Refusal('start_owner', error.message, { cause: error, ...hint })
   }
 }
 
@@ -57,7 +58,7 @@ export async function execute(door: Door, options: GrantOptions): Promise<Answer
       disk: realDisk,
       clock: door.clock,
       engine: boundedCommand(door.clock),
-      storeDir: storeDirectory(door, options.store),
+      storeDir: await storeDirectory(door, options.store),
       home: door.home,
       version: productVersion,
       measureDisk,
