@@ -1,12 +1,14 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { TaskContext } from '../../src/bridge/operations/context.ts'
 import { readTask } from '../../src/bridge/operations/task-read.ts'
 import { steeringRow } from '../../src/host/steering.ts'
 import { answerBytesMax } from '../../src/limits.ts'
+import { sha256Digest } from '../../src/protocol/digest.ts'
 import { type TaskDetail, taskDetailSchema } from '../../src/protocol/task-pages.ts'
 import { utf8Bytes } from '../../src/protocol/text.ts'
 import { realDisk } from '../../src/store/disk.ts'
+import type { RunResult } from '../../src/store/tasks/task.ts'
 import { id } from '../support/access.ts'
 import { abandonedRun, type HostStage, hostStage } from '../support/host-stage.ts'
 import { tempDir } from '../support/temp-dir.ts'
@@ -24,7 +26,7 @@ beforeEach(async () => {
   context = {
     disk: realDisk,
     tasks: stage.tasks,
-    core: { steeringOf: () => steeringRow('bounded-command'), noteOf: () => null },
+    core: { steeringOf: () => steeringRow('bounded-command'), notes: async () => () => null },
     settings: () => ({
       workspaces: [
         { label: 'site', path: site },
@@ -34,9 +36,9 @@ beforeEach(async () => {
   } as unknown as TaskContext
 })
 
-async function trace(steps: readonly object[]): Promise<void> {
+async function trace(steps: readonly object[], turn = 1): Promise<void> {
   const session = {
-    id: `${task}-1`,
+    id: `${task}-${turn}`,
     model: 'none',
     door: 'bounded-command',
     repository: '/srv',
@@ -50,7 +52,28 @@ async function trace(steps: readonly object[]): Promise<void> {
     })),
   ]
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
-  await writeFile(`${stage.storeDir}/${task}.1.atif.jsonl`, text, { mode: 0o600 })
+  await writeFile(`${stage.storeDir}/${task}.${turn}.atif.jsonl`, text, { mode: 0o600 })
+}
+
+/** Ends the first turn and begins a second one, which has no run yet. */
+async function nextTurn(): Promise<void> {
+  const lock = await stage.ownerLock(task)
+  const result: RunResult = {
+    ending: 'exit 0',
+    exit_code: 0,
+    stop_requested: false,
+    group_clear: true,
+    elapsed_ms: 5,
+    trace_digest: sha256Digest(await readFile(`${stage.storeDir}/${task}.1.atif.jsonl`)),
+    candidate_snapshot: null,
+    artifact_file: null,
+    artifact_digest: null,
+    output_incomplete: false,
+    cost_status: 'unknown',
+  }
+  await stage.tasks.record(task, { type: 'result', result }, 1, lock)
+  await lock.release()
+  await stage.act(task, { type: 'continue', prompt: 'And the index.' })
 }
 
 /** Every page, from the newest to the oldest. */
@@ -115,10 +138,48 @@ describe('reading the steps of a turn', () => {
     expect((await pages(32)).map((page) => page.steps.length)).toEqual([1, 1])
   })
 
+  it('goes forward after a step, within a page and its bytes, until there is no more by now', async () => {
+    await trace(Array.from({ length: 7 }, (_, index) => output(index === 3 ? 'ä'.repeat(10_000) : 'short')))
+    const read: number[][] = []
+    for (let cursor: string | null = '1+0'; cursor !== null; ) {
+      const page: TaskDetail = await readTask(context, { ...query, cursor, limit: 3 })
+      expect(taskDetailSchema.safeParse(page).error).toBe(undefined)
+      read.push(page.steps.map((step) => step.step))
+      cursor = page.next
+    }
+    expect(read).toEqual([[1, 2, 3], [4, 5, 6], [7]])
+    expect(await readTask(context, { ...query, cursor: '1+7' })).toMatchObject({ steps: [], next: null })
+    await trace(Array.from({ length: 40 }, () => output('\u0001'.repeat(4_096))))
+    const full = await readTask(context, { ...query, cursor: '1+5' })
+    expect(full).toMatchObject({ steps: [{ step: 6 }], next: '1+6' })
+    expect(utf8Bytes(JSON.stringify(full))).toBeLessThanOrEqual(answerBytesMax)
+  })
+
+  it('serves a turn that is over, with its own evidence, once the next has begun', async () => {
+    await trace([output('one'), output('two'), output('three')])
+    const [newest] = await pages(1)
+    await nextTurn()
+    const then = { turn: 2, phase: 'queued', evidence: 'incomplete' }
+    const rest = await readTask(context, { ...query, cursor: '1+1' })
+    expect(rest).toMatchObject({ ...then, next: null })
+    expect(rest.steps.map(({ turn, step, text }) => [turn, step, text])).toEqual([
+      [1, 2, 'two'],
+      [1, 3, 'three'],
+    ])
+    const older = await readTask(context, { ...query, cursor: newest?.next ?? null })
+    expect(older.steps.map((step) => step.text)).toEqual(['one', 'two'])
+    const now = await readTask(context, { ...query, cursor: '2+0' })
+    expect(now).toMatchObject({ turn: 2, evidence: 'not_started', steps: [], next: null })
+    expect(await readTask(context, query)).toEqual(now)
+  })
+
   const refused: [string, Partial<Parameters<typeof readTask>[1]>, string][] = [
     ['a cursor that was never given', { cursor: 'x' }, 'malformed'],
     ['a cursor past the end', { cursor: '1.9' }, 'stale'],
-    ['a cursor of another turn', { cursor: '2.1' }, 'stale'],
+    ['a place past the end', { cursor: '1+2' }, 'stale'],
+    ['a cursor of a turn to come', { cursor: '2.1' }, 'stale'],
+    ['the start of a turn to come', { cursor: '2+0' }, 'stale'],
+    ['a turn before the first', { cursor: '0+0' }, 'stale'],
     ['another revision', { revision: 1 }, 'stale'],
     ['another workspace', { workspace: 'other' }, 'forbidden'],
     ['an unknown workspace', { workspace: 'none' }, 'forbidden'],

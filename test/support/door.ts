@@ -43,6 +43,8 @@ interface RunOptions {
 
 export interface Going {
   readonly firstLine: Promise<string>
+  /** The first line on standard error. */
+  readonly firstWarning: Promise<string>
   readonly ended: Promise<Ended>
   stop(signal?: NodeJS.Signals): Promise<Ended>
 }
@@ -120,22 +122,27 @@ async function makeWorktree(repository: string, workspace: string): Promise<void
 /** The part of a child process that is of use here. */
 interface Child extends PromiseLike<{ exitCode?: number | undefined; stdout?: unknown; stderr?: unknown }> {
   readonly stdout: Readable
+  readonly stderr: Readable
   kill(signal: NodeJS.Signals): boolean
 }
 
 function goingOn(child: Child, args: readonly string[]): Going {
   const ended = Promise.resolve(child.then(endOf))
-  let seen = ''
-  const firstLine = new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', (part: Buffer) => {
-      seen += part.toString()
-      if (seen.includes('\n')) resolve(seen.slice(0, seen.indexOf('\n')))
+  const firstOf = (stream: Readable) => {
+    let seen = ''
+    const line = new Promise<string>((resolve, reject) => {
+      stream.on('data', (part: Buffer) => {
+        seen += part.toString()
+        if (seen.includes('\n')) resolve(seen.slice(0, seen.indexOf('\n')))
+      })
+      ended.then(({ code, stderr }) => reject(new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)))
     })
-    ended.then(({ code, stderr }) => reject(new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)))
-  })
-  firstLine.catch(() => undefined)
+    line.catch(() => undefined)
+    return line
+  }
   return {
-    firstLine,
+    firstLine: firstOf(child.stdout),
+    firstWarning: firstOf(child.stderr),
     ended,
     async stop(signal = 'SIGTERM') {
       child.kill(signal)

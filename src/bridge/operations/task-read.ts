@@ -1,20 +1,20 @@
-import { type Evidence, readEvidence } from '../../host/trace/evidence.ts'
+import { readEvidence } from '../../host/trace/evidence.ts'
 import type { RenderedStep } from '../../host/trace/render.ts'
 import { answerBytesMax, stepTextBytesMax } from '../../limits.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { TaskDetail, TaskStep } from '../../protocol/task-pages.ts'
 import { utf8Bytes } from '../../protocol/text.ts'
-import { turnOf } from '../../store/tasks/derived.ts'
-import type { Task } from '../../store/tasks/task.ts'
+import { taskInTurn, turnOf } from '../../store/tasks/derived.ts'
 import type { TaskContext } from './context.ts'
 import { taskItem } from './task-item.ts'
-import { updatedAt, workspacePath } from './task-list.ts'
+import { changedNs, workspacePath } from './task-list.ts'
 
 /**
- * A task and a page of its current turn's steps, the newest page first, each page in the order of time.
+ * A task and a page of one turn's steps, in the order of time. Without a cursor it is the newest page of the current
+ * turn; a cursor `TURN.N` gives the page that ends with step N, and `TURN+N` the one that begins after it.
  *
  * Refuses `forbidden` for an unknown label or a task that is not in that workspace, `stale` when the task has moved on
- * from `revision` or the cursor's turn is over, `malformed` for a cursor that this host never gave.
+ * from `revision` or the cursor names a turn or a step that is not there, `malformed` for what is no cursor.
  * @see spec/wire.md §6
  */
 export async function readTask(
@@ -27,42 +27,67 @@ export async function readTask(
   if (query.revision !== null && query.revision !== task.revision) {
     throw new Refusal('stale', 'the task is at another revision')
   }
-  const evidence = await readEvidence(context.disk, context.tasks.dir, task, {
+  const place = query.cursor === null ? null : readCursor(query.cursor)
+  const turn = place?.turn ?? turnOf(task)
+  const then = taskInTurn(task, turn)
+  if (then === null) throw new Refusal('stale', 'the task has no such turn')
+  const evidence = await readEvidence(context.disk, context.tasks.dir, then, {
     limit: everyStep,
     cursor: null,
   })
-  const end = query.cursor === null ? evidence.steps.length : readCursor(query.cursor, task, evidence)
-  const item = taskItem(context, task, query.workspace, await updatedAt(context, task))
-  const result = task.run?.result ?? null
+  const result = then.run?.result ?? null
   const detail = {
-    ...item,
+    ...taskItem(context, task, query.workspace, await changedNs(context, task), await context.core.notes()),
     evidence: evidence.state,
     cost_usd: result?.cost_microusd === undefined ? null : result.cost_microusd / 1_000_000,
     cost_status: result?.cost_status ?? 'unknown',
   }
   const room = answerBytesMax - utf8Bytes(JSON.stringify(detail)) - 256
-  const steps = newestSteps(evidence.steps.slice(0, end), turnOf(task), query.limit, room)
-  const first = end - steps.length
-  return { ...detail, steps, next: first > 0 ? `${turnOf(task)}.${first}` : null }
+  return { ...detail, ...pageOf(evidence.steps, turn, place, { limit: query.limit, room }) }
 }
 
 const everyStep = Number.MAX_SAFE_INTEGER
 
-function newestSteps(
+/** Where a page ends (`.`) or what it begins after (`+`). */
+interface Place {
+  readonly turn: number
+  readonly way: '.' | '+'
+  readonly step: number
+}
+
+/** How many steps a page may have, and how many bytes. */
+interface Bounds {
+  readonly limit: number
+  readonly room: number
+}
+
+function pageOf(
   rendered: readonly RenderedStep[],
   turn: number,
-  limit: number,
-  room: number,
-): TaskStep[] {
+  place: Place | null,
+  bounds: Bounds,
+): Pick<TaskDetail, 'steps' | 'next'> {
+  const at = place?.step ?? rendered.length
+  if (at > rendered.length) throw new Refusal('stale', 'the turn has no such step')
+  if (place?.way === '+') {
+    const steps = fitting(rendered.slice(at), turn, bounds)
+    const last = at + steps.length
+    return { steps, next: last < rendered.length ? `${turn}+${last}` : null }
+  }
+  const steps = fitting(rendered.slice(0, at).reverse(), turn, bounds).reverse()
+  const first = at - steps.length
+  return { steps, next: first > 0 ? `${turn}.${first}` : null }
+}
+
+/** The first of the given steps, as many as fit, and always one: a reader must get on. */
+function fitting(rendered: readonly RenderedStep[], turn: number, { limit, room }: Bounds): TaskStep[] {
   const steps: TaskStep[] = []
   let bytes = 0
-  for (let index = rendered.length - 1; index >= 0 && steps.length < limit; index -= 1) {
-    const step = rendered[index]
-    if (step === undefined) break
+  for (const step of rendered.slice(0, limit)) {
     const shown = taskStep(step, turn)
     bytes += utf8Bytes(JSON.stringify(shown)) + 1
     if (steps.length > 0 && bytes > room) break
-    steps.unshift(shown)
+    steps.push(shown)
   }
   return steps
 }
@@ -98,12 +123,8 @@ function headOf(text: string): { text: string; cut: boolean } {
   return { text: new TextDecoder('utf-8').decode(head, { stream: true }), cut: true }
 }
 
-function readCursor(cursor: string, task: Task, evidence: Evidence): number {
-  const match = /^(\d{1,3})\.(\d{1,9})$/.exec(cursor)
+function readCursor(cursor: string): Place {
+  const match = /^(\d{1,3})([.+])(\d{1,9})$/.exec(cursor)
   if (match === null) throw new Refusal('malformed', 'not a cursor of this task', { field: 'query.cursor' })
-  const before = Number(match[2])
-  if (Number(match[1]) !== turnOf(task) || before > evidence.steps.length) {
-    throw new Refusal('stale', 'the cursor belongs to an earlier turn')
-  }
-  return before
+  return { turn: Number(match[1]), way: match[2] === '+' ? '+' : '.', step: Number(match[3]) }
 }

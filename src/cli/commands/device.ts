@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings'
 import { declare, group, type Parent } from '../declare.ts'
 import { answer } from '../door.ts'
-import { anyText, word } from '../options.ts'
+import { anyText, anyWholeNumber, word } from '../options.ts'
 import { deviceActions, loopback, state } from './device-common.ts'
 import { addDeviceQueue } from './device-queue.ts'
 
@@ -52,7 +52,8 @@ function addLooking(device: Command): void {
     })
   declare(device, 'read', 'the transcript of a task', 'drawbridge device read TASK --follow')
     .argument('<task>')
-    .option('--follow', 'goes on until the turn ends')
+    .option('--turn <n>', 'this turn, not the current one', anyWholeNumber)
+    .option('--follow', 'goes on from turn to turn until the last ends and no message waits')
     .option(...state, word)
     .option(...loopback)
     .action(async (task, options, command) => {

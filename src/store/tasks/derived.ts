@@ -5,6 +5,18 @@ export function turnOf(task: Task): number {
   return (task.earlier?.length ?? 0) + 1
 }
 
+/**
+ * The task with the run of one of its turns as its current one, so that whatever names that turn's run and trace is
+ * found as it was then; null for a turn that has not begun. Pure.
+ */
+export function taskInTurn(task: Task, turn: number): Task | null {
+  if (turn === turnOf(task)) return task
+  const { earlier = [], ...rest } = task
+  const run = earlier[turn - 1]
+  if (run === undefined) return null
+  return { ...rest, run, ...(turn === 1 ? {} : { earlier: earlier.slice(0, turn - 1) }) }
+}
+
 /** The revision at which the current turn began. */
 export function turnStart(task: Task): number {
   return task.follow_ups?.at(-1)?.revision ?? 1
