@@ -20,11 +20,17 @@ export async function createGeneration(disk: Disk, path: string): Promise<void> 
  * Refuses `corrupt_store` when the file is missing or does not read: a lower number would make devices ignore us.
  */
 export async function nextGeneration(disk: Disk, path: string): Promise<number> {
-  const bytes = await disk.read(path, keyFileBytesMax)
-  const generation = bytes === null ? null : decode(bytes)
-  if (generation === null) throw new Refusal('corrupt_store', `${path} is missing or does not read`)
+  const generation = await checkGeneration(disk, path)
   await write(disk, path, generation + 1)
   return generation + 1
+}
+
+/** The number of the last start. Refuses as `nextGeneration` does, and counts nothing. */
+export async function checkGeneration(disk: Disk, path: string): Promise<number> {
+  const bytes = await disk.read(path, keyFileBytesMax)
+  const generation = bytes === null ? null : decode(bytes)
+  if (generation !== null) return generation
+  throw new Refusal('corrupt_store', `${path} is missing or does not read`)
 }
 
 async function write(disk: Disk, path: string, generation: number): Promise<void> {

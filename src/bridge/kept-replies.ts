@@ -88,6 +88,11 @@ export async function openKeptReplies(
   }
 }
 
+/** Reads the file as `openKeptReplies` would, refusing what it refuses, and leaves it as it is. */
+export async function checkKeptReplies(disk: Disk, path: string): Promise<void> {
+  decode(await disk.read(path, keptRepliesBytesMax))
+}
+
 /** Writes the first, empty file. Only `initHome` calls it. */
 export async function createKeptReplies(disk: Disk, path: string): Promise<void> {
   await disk.replace(path, encodeFile([]))
@@ -171,6 +176,6 @@ function decodeLine(line: string): KeptReply {
 
 function corrupt(message: string): Refusal {
   return new Refusal('corrupt_store', message, {
-    hint: 'put back the file from a backup, or wait two minutes, stop the service and run `drawbridge init` again',
+    hint: 'put back the file from a backup',
   })
 }

@@ -1,4 +1,5 @@
-import { openHome } from '../bridge/home.ts'
+import { type OpenHome, readHome } from '../bridge/home.ts'
+import { homeParts } from '../bridge/inspect-home.ts'
 import { systemBackend } from '../host/boundary/backend.ts'
 import { commonDir, headRevision } from '../host/helper/git.ts'
 import { isDiskLow, measureDisk } from '../host/probe/disk-space.ts'
@@ -20,14 +21,16 @@ interface Check {
 /** Looks at everything that a host needs. It changes nothing. */
 export async function examine(door: Door): Promise<Answer> {
   const home = await look('home', 'drawbridge init --create-owner', async () => {
-    const { settings } = await openHome(realDisk, door.home)
-    return { settings, detail: `${door.home}, private, ${settings.relays.length} relays` }
+    const open = await readHome(realDisk, door.home)
+    const { settings } = open
+    return { open, settings, detail: `${door.home}, private, ${settings.relays.length} relays` }
   })
   const checks = [
     node(),
     (await look('boundary', 'install bubblewrap, and allow unprivileged user namespaces', boundary)).check,
     (await look('git', 'install git', git)).check,
     home.check,
+    ...(home.found === null ? [] : await parts(door, home.found.open)),
     ...(await Promise.all((home.found?.settings.workspaces ?? []).map(workspace))),
     ...(home.found === null ? [] : [(await look('disk', 'free some space', () => disk(door.home))).check]),
     user(door),
@@ -69,6 +72,16 @@ async function git(): Promise<{ detail: string }> {
     if (isRefusal(error) && error.hint === undefined) return { detail: 'found' }
     throw error
   }
+}
+
+/** What the service reads of a home, in its order: a file that is lost or damaged is found here first. */
+async function parts(door: Door, open: OpenHome): Promise<Check[]> {
+  const checks: Check[] = []
+  for (const part of homeParts({ disk: realDisk, clock: door.clock }, open)) {
+    const seen = await look(part.name, part.fix, async () => ({ detail: await part.look() }))
+    checks.push(seen.check)
+  }
+  return checks
 }
 
 /** A workspace can be used when it is a repository with a commit; a writing turn needs its git directory elsewhere. */
