@@ -15,6 +15,8 @@ export interface LogFacts {
   readonly count?: number
   readonly ms?: number
   readonly pid?: number
+  /** The process ID of the owner of a turn. */
+  readonly owner?: number
 }
 
 /** Where parts of the service say what happened. */

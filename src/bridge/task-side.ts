@@ -55,8 +55,8 @@ export async function openTaskSide(deps: TaskSideDeps): Promise<TaskSide> {
     workspaces: deps.workspaces,
     ended: changed,
     log: {
-      info: (facts, message) => log.info(message, { reason: inWords(facts) }),
-      warn: (facts, message) => log.warn(message, { reason: inWords(facts) }),
+      info: (facts, message) => log.info(message, facts),
+      warn: (facts, message) => log.warn(message, facts),
     },
   })
   const commands = await openDeviceCommands({
@@ -99,11 +99,4 @@ export async function openTaskSide(deps: TaskSideDeps): Promise<TaskSide> {
       await tasks.close()
     },
   }
-}
-
-/** Facts of the host core are words and numbers of ours, never content. */
-function inWords(facts: object): string {
-  return Object.entries(facts)
-    .map(([name, value]) => `${name}=${String(value)}`)
-    .join(' ')
 }

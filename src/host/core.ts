@@ -4,16 +4,25 @@ import { type Clock, pause, type Timer } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { TaskStore } from '../store/tasks/store.ts'
 import type { Task } from '../store/tasks/task.ts'
-import { openPlanner, type Planner } from './autostart/planner.ts'
+import { type NoteOf, openPlanner, type Planner } from './autostart/planner.ts'
 import { isSettleable, settle, settleAll } from './settle.ts'
 import { type SteeringRow, steeringRow } from './steering.ts'
 import type { Launcher } from './supervise/launch-owner.ts'
 import type { Workspace } from './workspace.ts'
 
+/** What a line of the host core carries beside its message. */
+export interface HostFacts {
+  readonly task?: string
+  /** The process ID of the owner of a turn. */
+  readonly owner?: number
+  readonly code?: string
+  readonly reason?: string
+}
+
 /** Where the host core says what a person may want to know; never a prompt, a title or command text. */
 export interface HostLog {
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
+  info(facts: HostFacts, message: string): void
+  warn(facts: HostFacts, message: string): void
 }
 
 export interface HostCoreDeps {
@@ -46,8 +55,8 @@ export interface HostCore {
   /** Settles every task that it can and gives those that it ended. */
   settleAll(): Promise<Task[]>
   steeringOf(task: Task): SteeringRow
-  /** Why a task that is to start by itself waits, in words for a person; null when it does not wait. */
-  noteOf(taskId: string): string | null
+  /** Says why queued tasks wait, as things stand now: asked once for a whole list. */
+  notes(): Promise<NoteOf>
   /** Stops the sweep and waits for what is under way. Owners live on. */
   close(): Promise<void>
 }
@@ -100,7 +109,7 @@ export function openHostCore(deps: HostCoreDeps): HostCore {
     settle: (taskId) => settle(deps, taskId),
     settleAll: () => settleAll(deps),
     steeringOf: (task) => steeringRow(task.intent.configuration.adapter),
-    noteOf: planner.noteOf,
+    notes: planner.notes,
     async close() {
       timer.cancel()
       await line.close()
@@ -155,9 +164,10 @@ function every(clock: Clock, ms: number, work: () => Promise<void>): Timer {
 }
 
 /** A refusal's words are for people; of anything else only where it came from is said. */
-function factsOf(error: unknown): object {
-  if (error instanceof Refusal) return { code: error.code, why: error.message }
+function factsOf(error: unknown): HostFacts {
+  if (error instanceof Refusal) return { code: error.code, reason: error.message }
   const frames =
     error instanceof Error ? (error.stack ?? '').split('\n').filter((text) => /^\s+at /.test(text)) : []
-  return { error: error instanceof Error ? error.name : typeof error, at: frames.slice(0, 4) }
+  const name = error instanceof Error ? error.name : typeof error
+  return { reason: [name, ...frames.slice(0, 4).map((frame) => frame.trim())].join(' ') }
 }

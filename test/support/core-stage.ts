@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import { type PolicyTerms, switchOn } from '../../src/host/autostart/change-policy.ts'
 import { openAutostartJournal } from '../../src/host/autostart/journal.ts'
 import type { AutostartPolicy } from '../../src/host/autostart/policy.ts'
-import { type HostCore, type HostCoreDeps, openHostCore } from '../../src/host/core.ts'
+import { type HostCore, type HostCoreDeps, type HostFacts, openHostCore } from '../../src/host/core.ts'
 import type {
   LaunchedOwner,
   Launcher,
@@ -40,6 +40,10 @@ export interface CoreStage extends HostStage {
   switchOn(over?: Partial<PolicyTerms>): Promise<AutostartPolicy>
   /** The journal, one word a line: `event task` or `event task@turn`. */
   journal(): Promise<string[]>
+  /** The note that devices get with a task. */
+  noteOf(taskId: string): Promise<string | null>
+  /** What was logged as a warning. */
+  readonly warnings: { readonly facts: HostFacts; readonly message: string }[]
   details(event: string): Promise<(string | undefined)[]>
   /** Another core on the same home, as after a restart of the service. */
   reopen(): HostCore
@@ -56,6 +60,7 @@ export async function coreStage(): Promise<CoreStage> {
   await writeFile(program, '#!/bin/sh\n', { mode: 0o755 })
   const owners: PlayedOwner[] = []
   const ended: string[] = []
+  const warnings: CoreStage['warnings'] = []
   const workspaces = [{ label: 'demo', path: workspace }]
   const deps: HostCoreDeps = {
     disk: realDisk,
@@ -67,7 +72,7 @@ export async function coreStage(): Promise<CoreStage> {
     ended: (taskId) => void ended.push(taskId),
     log: {
       info() {},
-      warn: (facts, message) => process.stderr.write(`${message} ${JSON.stringify(facts)}\n`),
+      warn: (facts, message) => void warnings.push({ facts, message }),
     },
   }
   const journal = openAutostartJournal(realDisk, clock, stage.home)
@@ -79,6 +84,7 @@ export async function coreStage(): Promise<CoreStage> {
     core,
     owners,
     ended,
+    warnings,
     program,
     workspace,
     switchOn: (over = {}) =>
@@ -100,6 +106,10 @@ export async function coreStage(): Promise<CoreStage> {
       (await journal.entries()).map(({ event, task, turn }) =>
         [event, turn === undefined ? task : `${task}@${turn}`].filter((word) => word !== undefined).join(' '),
       ),
+    async noteOf(taskId) {
+      const file = await realDisk.identity(`${stage.storeDir}/task/${taskId}.json`)
+      return (await core.notes())(await stage.tasks.show(taskId), file?.mtimeNs ?? null)
+    },
     details: async (event) =>
       (await journal.entries()).filter((entry) => entry.event === event).map(({ detail }) => detail),
     reopen: () => openHostCore(deps),

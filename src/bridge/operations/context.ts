@@ -28,7 +28,7 @@ export interface TaskContext {
   readonly tasks: TaskStore
   readonly archive: Archive
   readonly commands: DeviceCommands
-  readonly core: Pick<HostCore, 'plan' | 'settle' | 'steeringOf' | 'noteOf'>
+  readonly core: Pick<HostCore, 'plan' | 'settle' | 'steeringOf' | 'notes'>
   settings(): ServeSettings
   /** Whether one more task may be created for this device now. */
   mayCreate(device: string): boolean

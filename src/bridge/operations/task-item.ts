@@ -1,3 +1,4 @@
+import type { NoteOf } from '../../host/autostart/planner.ts'
 import type { Attention, Phase } from '../../protocol/bodies/activity-summary.ts'
 import type { TaskItem } from '../../protocol/task-pages.ts'
 import { turnOf, turnStart } from '../../store/tasks/derived.ts'
@@ -7,13 +8,15 @@ import type { TaskContext } from './context.ts'
 /**
  * A task as devices see it.
  * @param label of its workspace
- * @param updated_at Unix seconds
+ * @param changedNs when it last changed, Unix nanoseconds; null when that is not known
+ * @param noteOf says why it waits, when it does
  */
 export function taskItem(
   context: Pick<TaskContext, 'core'>,
   task: Task,
   label: string,
-  updated_at: number,
+  changedNs: bigint | null,
+  noteOf: NoteOf,
 ): TaskItem {
   const { native, emulation } = context.core.steeringOf(task)
   const { phase, attention } = standingOf(task)
@@ -27,9 +30,9 @@ export function taskItem(
     attention,
     turn: turnOf(task),
     turn_start_revision: turnStart(task),
-    updated_at,
+    updated_at: Number((changedNs ?? 0n) / 1_000_000_000n),
     steering: { native, emulation },
-    note: task.status === 'queued' ? context.core.noteOf(task.task_id) : null,
+    note: noteOf(task, changedNs),
     run_tasks: [],
   }
 }

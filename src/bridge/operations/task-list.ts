@@ -19,11 +19,12 @@ export async function listTasks(
 ): Promise<TaskList> {
   const path = workspacePath(context, query.workspace)
   const after = query.cursor === null ? null : readCursor(query.cursor)
+  const noteOf = await context.core.notes()
   const items: TaskItem[] = []
   for (const task of await context.tasks.list()) {
     if (task.intent.workspace.path !== path || !isVisible(task)) continue
     if (await context.archive.isArchived(task.task_id)) continue
-    items.push(taskItem(context, task, query.workspace, await updatedAt(context, task)))
+    items.push(taskItem(context, task, query.workspace, await changedNs(context, task), noteOf))
   }
   items.sort((one, other) => (isBefore(placeOf(one), placeOf(other)) ? -1 : 1))
   const rest = after === null ? items : items.filter((item) => isBefore(after, placeOf(item)))
@@ -37,10 +38,13 @@ export function workspacePath(context: Pick<TaskContext, 'settings'>, label: str
   return workspace.path
 }
 
-/** When the task last changed, Unix seconds: the time of its file. */
-export async function updatedAt(context: Pick<TaskContext, 'disk' | 'tasks'>, task: Task): Promise<number> {
+/** When the task last changed, Unix nanoseconds: the time of its file; null when the file is gone. */
+export async function changedNs(
+  context: Pick<TaskContext, 'disk' | 'tasks'>,
+  task: Task,
+): Promise<bigint | null> {
   const identity = await context.disk.identity(join(context.tasks.dir, 'task', `${task.task_id}.json`))
-  return identity === null ? 0 : Number(identity.mtimeNs / 1_000_000_000n)
+  return identity?.mtimeNs ?? null
 }
 
 interface Place {

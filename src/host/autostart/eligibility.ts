@@ -4,7 +4,7 @@ import { canonicalPath, pathsOverlap } from '../probe/paths.ts'
 import { pinProgram } from '../probe/program.ts'
 import type { Workspace } from '../workspace.ts'
 import { workspaceAroundProgram } from './change-policy.ts'
-import type { TurnKey } from './entry.ts'
+import { skippedGone, skippedNotQueued, type TurnKey } from './entry.ts'
 import type { AutostartPolicy } from './policy.ts'
 
 /** The label under which a policy covers a task: a workspace that it names, the task's own path. Null when none does. */
@@ -32,9 +32,9 @@ export function reasonToSkip(
   policy: AutostartPolicy,
   workspaces: readonly Workspace[],
 ): string | null {
-  if (task === null) return 'the task is gone'
+  if (task === null) return skippedGone
   if (turnStart(task) !== turn.start || task.status !== 'queued' || task.run !== undefined) {
-    return 'the turn is no longer queued'
+    return skippedNotQueued
   }
   if (coveringLabel(task, policy, workspaces) === null) return 'the workspace is no longer admitted'
   if (!isEngineOf(task, policy)) return 'the task was made for another adapter or model'

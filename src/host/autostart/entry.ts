@@ -68,6 +68,15 @@ export function readEntry(line: string): AutostartEntry | null {
   }
 }
 
+/** Skips that are final: nothing waits any more. Every other reason may pass once the owner says a policy again. */
+export const skippedGone = 'the task is gone'
+export const skippedNotQueued = 'the turn is no longer queued'
+
+/** Whether an entry skips a turn that waits for nothing any more. Pure. */
+export function isFinalSkip({ event, detail }: Pick<AutostartEntry, 'event' | 'detail'>): boolean {
+  return event === 'skipped' && (detail === skippedGone || detail === skippedNotQueued)
+}
+
 /** Refusals that say "not now": they never count as a launch that failed. @see spec/execution.md §13 */
 const postponingCodes: readonly string[] = ['workspace_busy', 'revision_mismatch', 'store_busy', 'disk_full']
 
@@ -76,7 +85,12 @@ export function unadmittedDetail(code: string, words: string): string {
   return `${code}: ${words}`
 }
 
+/** The code that a detail begins with; null for one that is words alone. Pure. */
+export function codeIn(detail: string): string | null {
+  return /^([a-z_]+): /.exec(detail)?.[1] ?? null
+}
+
 /** Whether an `unadmitted` entry only says that the turn must be tried later. Pure. */
 export function isPostponed(entry: Pick<AutostartEntry, 'detail'>): boolean {
-  return postponingCodes.includes(entry.detail?.split(':')[0] ?? '')
+  return postponingCodes.includes(codeIn(entry.detail ?? '') ?? '')
 }

@@ -1,16 +1,18 @@
 import { autostartSweepMs } from '../../limits.ts'
-import { isRefusal } from '../../protocol/refusal.ts'
 import { turnStart } from '../../store/tasks/derived.ts'
 import type { Task } from '../../store/tasks/task.ts'
 import type { HostCoreDeps } from '../core.ts'
 import { isAlive, readIdentity } from '../supervise/process-identity.ts'
-import { coveringLabel, isEngineOf, programFault, reasonToSkip, reservingTask } from './eligibility.ts'
-import { entryTurn } from './entry.ts'
+import { consider, reconsiderHeld } from './consider.ts'
+import { programFault, reasonToSkip, reservingTask } from './eligibility.ts'
+import { entryTurn, isFinalSkip } from './entry.ts'
 import type { StartedTurn, WaitingTurn } from './fold.ts'
 import { type AutostartJournal, openAutostartJournal } from './journal.ts'
 import { launchTurn } from './launch-turn.ts'
-import { type AutostartPolicy, readPolicy } from './policy.ts'
+import { noteFor } from './notes.ts'
+import { isStillInForce, type PolicyInForce, policyInForce } from './policy.ts'
 import { reviewTurn } from './review.ts'
+import { taskOrNull } from './task-or-null.ts'
 import { giveBack } from './unadmitted.ts'
 
 /** Starts turns by themselves, as far as the owner's policy allows. Calls must not overlap. */
@@ -23,9 +25,15 @@ export interface Planner {
   drain(): Promise<void>
   /** Notes that a run was settled because its owner was gone. */
   settled(task: Task): Promise<void>
-  /** Why a task waits, in words for a person. */
-  noteOf(taskId: string): string | null
+  /** Says why tasks wait, as things stand now. */
+  notes(): Promise<NoteOf>
 }
+
+/**
+ * Why a task waits, in words for a person; null when it does not.
+ * @param changedNs when its file last changed, in nanoseconds of the file system; null when that is not known
+ */
+export type NoteOf = (task: Task, changedNs: bigint | null) => string | null
 
 /** What the planner tells of a launched owner. */
 export interface PlannerEvents {
@@ -37,7 +45,8 @@ interface Planning {
   readonly deps: HostCoreDeps
   readonly journal: AutostartJournal
   readonly events: PlannerEvents
-  notes: Map<string, string>
+  /** Why the last look at what waits started nothing, by task. */
+  passing: Map<string, string>
   /** Owners that this process launched and that have not exited, by process ID. */
   readonly living: Set<number>
   /** When a task that was given back may be tried again, Unix milliseconds. */
@@ -50,71 +59,61 @@ export function openPlanner(deps: HostCoreDeps, events: PlannerEvents): Planner 
     deps,
     events,
     journal: openAutostartJournal(deps.disk, deps.clock, deps.home),
-    notes: new Map(),
+    passing: new Map(),
     living: new Set(),
     notBefore: new Map(),
   }
   return {
-    consider: (taskId, device) => consider(planning, taskId, device),
+    async consider(taskId, device) {
+      const inForce = await policyInForce(deps.disk, deps.home)
+      const task = inForce === null ? null : await taskOrNull(deps.tasks, taskId)
+      if (inForce !== null && task !== null) await consider(planning, inForce, task, device)
+    },
     considerMissed: () => considerMissed(planning),
     drain: () => drain(planning),
     settled: (task) => noteSettled(planning, task),
-    noteOf: (taskId) => planning.notes.get(taskId) ?? null,
+    notes: () => notes(planning),
   }
-}
-
-async function consider(
-  { deps, journal }: Planning,
-  taskId: string,
-  device: string | undefined,
-): Promise<void> {
-  const policy = await readPolicy(deps.disk, deps.home)
-  if (policy === null || !policy.enabled) return
-  const task = await taskOrNull(deps, taskId)
-  if (task === null || task.status !== 'queued' || task.run !== undefined || !isEngineOf(task, policy)) return
-  const workspace = coveringLabel(task, policy, await deps.workspaces())
-  const turn = { task: taskId, start: turnStart(task) }
-  if (workspace === null || (await journal.state()).knows(turn)) return
-  await journal.append({
-    event: 'eligible',
-    ...entryTurn(turn),
-    ...(device === undefined ? {} : { device }),
-    workspace,
-  })
 }
 
 async function considerMissed(planning: Planning): Promise<void> {
   const { deps } = planning
-  const policy = await readPolicy(deps.disk, deps.home)
-  if (policy === null || !policy.enabled) return
-  for (const { task_id, status } of await deps.tasks.list()) {
-    if (status !== 'queued') continue
-    // What waited already when the policy was made was not meant by it.
-    const file = await deps.disk.identity(`${deps.tasks.dir}/task/${task_id}.json`)
-    const changedAtMs = file === null ? 0 : Number(file.mtimeNs / 1_000_000n)
-    if (changedAtMs >= policy.changed_at * 1000) await consider(planning, task_id, undefined)
+  const inForce = await policyInForce(deps.disk, deps.home)
+  if (inForce === null) return
+  for (const task of await deps.tasks.list()) await consider(planning, inForce, task, undefined)
+}
+
+async function notes({ deps, journal, passing }: Planning): Promise<NoteOf> {
+  const facts = {
+    inForce: await policyInForce(deps.disk, deps.home),
+    state: await journal.state(),
+    workspaces: await deps.workspaces(),
+    passing,
   }
+  return (task, changedNs) => noteFor(facts, task, changedNs)
 }
 
 async function drain(planning: Planning): Promise<void> {
   const { deps, journal } = planning
-  const policy = await readPolicy(deps.disk, deps.home)
-  planning.notes = new Map()
-  if (policy === null || !policy.enabled) return
+  const inForce = await policyInForce(deps.disk, deps.home)
+  planning.passing = new Map()
+  if (inForce === null) return
+  await reconsiderHeld(planning, inForce)
+  const { max_running } = inForce.policy
   let active = 0
   for (const turn of (await journal.state()).started) {
     if (await review(planning, turn)) active += 1
   }
   for (const turn of (await journal.state()).waiting) {
-    if (active >= policy.max_running) planning.notes.set(turn.task, 'waiting for a running turn to end')
-    else if (await startWaiting(planning, policy, turn)) active += 1
+    if (active >= max_running) planning.passing.set(turn.task, 'waiting for a running turn to end')
+    else if (await startWaiting(planning, inForce, turn)) active += 1
   }
 }
 
 /** Notes what became of a launched turn; whether it counts as running. */
 async function review(planning: Planning, turn: StartedTurn): Promise<boolean> {
   const { deps, journal } = planning
-  const task = await taskOrNull(deps, turn.task)
+  const task = await taskOrNull(deps.tasks, turn.task)
   const verdict = reviewTurn(turn, task, isOwnerAlive(planning, turn), deps.clock.nowMs())
   if (verdict.is === 'ended')
     await journal.append({ event: 'ended', ...entryTurn(turn), detail: verdict.detail })
@@ -127,46 +126,54 @@ async function review(planning: Planning, turn: StartedTurn): Promise<boolean> {
 }
 
 /** Starts one waiting turn or says why not; whether it now runs. */
-async function startWaiting(
-  planning: Planning,
-  policy: AutostartPolicy,
-  turn: WaitingTurn,
-): Promise<boolean> {
-  const { deps, journal, notes, notBefore } = planning
+async function startWaiting(planning: Planning, inForce: PolicyInForce, turn: WaitingTurn): Promise<boolean> {
+  const { deps, passing, notBefore } = planning
+  const { policy } = inForce
   const workspaces = await deps.workspaces()
-  const task = await taskOrNull(deps, turn.task)
+  const task = await taskOrNull(deps.tasks, turn.task)
   const skip = reasonToSkip(turn, task, policy, workspaces)
   if (skip !== null || task === null) {
-    await journal.append({ event: 'skipped', ...entryTurn(turn), detail: skip ?? '' })
-    return false
+    return hold(planning, inForce, turn, { event: 'skipped', detail: skip ?? '' })
   }
   if ((notBefore.get(turn.task) ?? 0) > deps.clock.nowMs()) {
-    notes.set(turn.task, 'waiting to be tried again')
     return false
   }
   if ((await reservingTask(task, await deps.tasks.list())) !== null) {
-    notes.set(turn.task, 'another task is still running in this project')
+    passing.set(turn.task, 'another task is still running in this project')
     return false
   }
   const fault = await programFault(policy, workspaces)
-  if (fault !== null) {
-    await journal.append({ ...fault, ...entryTurn(turn) })
-    return false
-  }
+  if (fault !== null) return hold(planning, inForce, turn, fault)
   notBefore.delete(turn.task)
-  return launch(planning, policy, turn, task)
+  return launch(planning, inForce, turn, task)
+}
+
+/** Decides against a waiting turn, unless the policy that says so was replaced meanwhile; never counts as running. */
+async function hold(
+  { deps, journal }: Planning,
+  inForce: PolicyInForce,
+  turn: WaitingTurn,
+  against: { readonly event: 'skipped' | 'refused'; readonly detail: string },
+): Promise<false> {
+  if (!(await isStillInForce(deps.disk, deps.home, inForce))) return false
+  await journal.append({ ...against, ...entryTurn(turn) })
+  if (!isFinalSkip(against)) {
+    deps.log.warn({ task: turn.task, reason: against.detail }, 'the auto-start policy did not start a turn')
+  }
+  return false
 }
 
 async function launch(
-  { deps, journal, events, notes, living }: Planning,
-  policy: AutostartPolicy,
+  planning: Planning,
+  inForce: PolicyInForce,
   turn: WaitingTurn,
   task: Task,
 ): Promise<boolean> {
-  const launched = await launchTurn(deps, policy, task)
-  if (launched.is === 'later') notes.set(turn.task, 'waiting to be tried again')
+  const { deps, journal, events, passing, living } = planning
+  const launched = await launchTurn(deps, inForce.policy, task)
+  if (launched.is === 'later') passing.set(turn.task, 'waiting to be tried again')
   if (launched.is === 'refused') {
-    await journal.append({ event: 'refused', ...entryTurn(turn), detail: launched.detail })
+    return hold(planning, inForce, turn, { event: 'refused', detail: launched.detail })
   }
   if (launched.is !== 'launched') return false
   const { owner, grantDigest } = launched
@@ -198,13 +205,4 @@ async function noteSettled({ journal }: Planning, task: Task): Promise<void> {
   const { started } = await journal.state()
   if (!started.some((one) => one.task === turn.task && one.start === turn.start)) return
   await journal.append({ event: 'ended', ...entryTurn(turn), detail: 'the owner process is gone' })
-}
-
-async function taskOrNull({ tasks }: HostCoreDeps, taskId: string): Promise<Task | null> {
-  try {
-    return await tasks.show(taskId)
-  } catch (error) {
-    if (isRefusal(error, 'not_found')) return null
-    throw error
-  }
 }

@@ -74,6 +74,26 @@ export async function readPolicy(disk: Disk, home: string): Promise<AutostartPol
   }
 }
 
+/** A policy that is switched on, and when its file was written, in nanoseconds of the file system. */
+export interface PolicyInForce {
+  readonly policy: AutostartPolicy
+  readonly madeNs: bigint
+}
+
+/** The policy in force; null when there is none, or it is off. */
+export async function policyInForce(disk: Disk, home: string): Promise<PolicyInForce | null> {
+  const policy = await readPolicy(disk, home)
+  if (policy === null || !policy.enabled) return null
+  // After the reading: a policy that is replaced in between then counts as made later than it was, never earlier.
+  const file = await disk.identity(policyPath(home))
+  return file === null ? null : { policy, madeNs: file.mtimeNs }
+}
+
+/** Whether the file of a policy is still the one that was read. */
+export async function isStillInForce(disk: Disk, home: string, { madeNs }: PolicyInForce): Promise<boolean> {
+  return (await disk.identity(policyPath(home)))?.mtimeNs === madeNs
+}
+
 /**
  * Puts a policy in force, durably. Refuses `invalid_command` for one whose fields are out of bounds.
  */

@@ -4,7 +4,7 @@ import { isRefusal } from '../../protocol/refusal.ts'
 import type { Disk } from '../../seams/disk.ts'
 import type { Task } from '../../store/tasks/task.ts'
 import type { HostCoreDeps } from '../core.ts'
-import { entryTurn } from './entry.ts'
+import { codeIn, entryTurn } from './entry.ts'
 import type { StartedTurn } from './fold.ts'
 import type { AutostartJournal } from './journal.ts'
 import { judgeUnadmitted, type OwnerRefusal } from './review.ts'
@@ -26,6 +26,12 @@ export async function giveBack(
   if (next === 'not_started' && !(await cancel(deps, turn, task, detail))) return 'later'
   await journal.append({ event: 'unadmitted', ...entryTurn(turn), detail })
   await journal.append({ event: next, ...entryTurn(turn) })
+  deps.log.warn(
+    { task: turn.task, code: codeIn(detail) ?? 'unknown', reason: detail },
+    next === 'retry'
+      ? 'a turn that the auto-start policy started was not admitted; it is tried again'
+      : 'a turn that the auto-start policy started was not admitted; its task is cancelled',
+  )
   if (next === 'not_started') return 'given_up'
   return refusal?.code === 'revision_mismatch' ? 'at_once' : 'later'
 }

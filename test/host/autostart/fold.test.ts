@@ -17,8 +17,8 @@ describe('folding the auto-start journal', () => {
       { task: 'a', start: 1, launches: 0 },
       { task: 'a', start: 4, launches: 0 },
     ])
-    expect(state.knows({ task: 'a', start: 4 })).toBe(true)
-    expect(state.knows({ task: 'a', start: 5 })).toBe(false)
+    expect(state.find({ task: 'a', start: 4 })).toMatchObject({ standing: 'waiting', why: null })
+    expect(state.find({ task: 'a', start: 5 })).toBeNull()
   })
 
   it.each(['skipped', 'refused', 'no_capacity', 'ended', 'not_started'] as const)(
@@ -27,7 +27,43 @@ describe('folding the auto-start journal', () => {
       const state = fold({ event: 'eligible', task: t }, { event, task: t }, { event: 'eligible', task: t })
       expect(state.waiting).toEqual([])
       expect(state.started).toEqual([])
-      expect(state.knows({ task: t, start: 1 })).toBe(true)
+      expect(state.find({ task: t, start: 1 })).not.toBeNull()
+    },
+  )
+
+  it('a skipped or refused turn is held; a policy said later makes it one to look at again, with all its launches', () => {
+    const launched: NewAutostartEntry[] = [
+      { event: 'policy_on' },
+      { event: 'eligible', task: t },
+      { event: 'started', task: t },
+      { event: 'unadmitted', task: t, detail: 'io: no' },
+      { event: 'retry', task: t },
+    ]
+    for (const event of ['skipped', 'refused'] as const) {
+      const held: NewAutostartEntry[] = [...launched, { event, task: t, detail: 'the program changed' }]
+      expect(fold(...held)).toMatchObject({ waiting: [], heldBefore: [] })
+      expect(fold(...held).find({ task: t, start: 1 })).toMatchObject({
+        standing: 'held',
+        why: 'the program changed',
+      })
+      expect(fold(...held, { event: 'policy_on' })).toMatchObject({
+        waiting: [],
+        heldBefore: [{ task: t, start: 1 }],
+      })
+      const again = fold(...held, { event: 'policy_on' }, { event: 'retry', task: t })
+      expect(again).toMatchObject({ waiting: [{ task: t, start: 1, launches: 0 }], heldBefore: [] })
+    }
+  })
+
+  it.each(['the task is gone', 'the turn is no longer queued'])(
+    'a turn that is skipped because %s stays so',
+    (detail) => {
+      const state = fold(
+        { event: 'eligible', task: t },
+        { event: 'skipped', task: t, detail },
+        { event: 'policy_on' },
+      )
+      expect(state).toMatchObject({ waiting: [], heldBefore: [] })
     },
   )
 

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { switchOn } from '../../../src/host/autostart/change-policy.ts'
@@ -36,6 +36,9 @@ async function realStage(seconds: string) {
       memory_bytes: 268_435_456,
     },
   )
+  // The task is older than the policy; as one that changed since, it is meant by it.
+  const later = systemClock.nowMs() / 1000 + 1
+  await utimes(`${stage.tasks.dir}/task/task-1.json`, later, later)
   const ended: string[] = []
   const core = openHostCore({
     disk: realDisk,
