@@ -1,6 +1,7 @@
 import { openHome } from '../bridge/home.ts'
 import { createLog, type LogLevel } from '../bridge/log.ts'
 import { type Service, startService } from '../bridge/service.ts'
+import { systemBackend } from '../host/boundary/backend.ts'
 import { createLauncher } from '../host/supervise/launch-owner.ts'
 import { type Relay, startRelay } from '../relay/listen.ts'
 import { systemRandom } from '../seams/random.ts'
@@ -20,12 +21,14 @@ export interface ServeChoices {
 
 /**
  * Runs the service until SIGTERM or SIGINT; running turns go on. Says one line when every relay is live or had its
- * first ten seconds. Refuses as the service does, and `io` when the embedded relay cannot listen.
+ * first ten seconds. Refuses as the service does, and `io` when the embedded relay cannot listen or when no turn could be
+ * confined on this machine.
  */
 export async function serve(door: Door, choices: ServeChoices): Promise<null> {
   door.refuseRoot()
   const stopped = door.stopped()
   const { hostKey } = await openHome(realDisk, door.home)
+  await systemBackend()
   const relay = await embedded(door, choices, hostKey.publicKey)
   try {
     const service = await startService({

@@ -64,7 +64,7 @@ describe('the demo', () => {
       env: environment(),
     })
     expect([done.exitCode, done.stdout]).toEqual([1, ''])
-    expect(done.stderr).toMatch(/bubblewrap is missing.*\ninstall the package bubblewrap/)
+    expect(done.stderr).toMatch(/bubblewrap is missing.*\nsudo apt-get install bubblewrap/)
     expect(await left()).toEqual([])
   })
 })

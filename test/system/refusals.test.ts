@@ -25,8 +25,14 @@ describe('a machine that cannot run turns', () => {
     const doctor = await wrapped(without, ['doctor'])
     expect(doctor.code).toBe(1)
     expect(doctor.stdout).toMatch(
-      /FAIL boundary .*bubblewrap is missing.*\n {5}install the package bubblewrap\n/,
+      /FAIL boundary .*bubblewrap is missing.*\n {5}sudo apt-get install bubblewrap\n/,
     )
+    const serve = await wrapped(without, ['serve', '--json', '--log-level', 'silent'])
+    expect(refusalOf(serve)).toMatchObject({
+      code: 'io',
+      message: expect.stringMatching(/^bubblewrap is missing: .*sudo apt-get install bubblewrap$/),
+    })
+    await expect(stat(join(place.home, 'run/pid'))).rejects.toMatchObject({ code: 'ENOENT' })
     expect((await place.ask(['task', 'show', 'task-1'])).status).toBe('queued')
   })
 

@@ -63,7 +63,7 @@ function firstProgram(places: readonly string[], name: string): string {
   const found = places.find((place) => statSync(place, { throwIfNoEntry: false })?.isFile() === true)
   if (found !== undefined) return found
   const message = `${name} is missing: it is looked for at ${places.join(' and ')}`
-  throw boundaryRefusal('unavailable', message, `install the package ${name}`)
+  throw boundaryRefusal('unavailable', message, `sudo apt-get install ${name}`)
 }
 
 async function probe(program: string, args: readonly string[], name: string): Promise<void> {

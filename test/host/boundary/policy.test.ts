@@ -215,11 +215,11 @@ describe('the backend', () => {
     ).rejects.toMatchObject({
       ...refusing('unavailable'),
       message: 'bubblewrap is missing: it is looked for at /nonexistent/bwrap',
-      hint: 'install the package bubblewrap',
+      hint: 'sudo apt-get install bubblewrap',
     })
     await expect(findBackend({ ...places, prlimit: [] }, 'linux')).rejects.toMatchObject({
       ...refusing('unavailable'),
-      hint: 'install the package util-linux',
+      hint: 'sudo apt-get install util-linux',
     })
   })
 
