@@ -135,9 +135,7 @@ async function startWaiting(planning: Planning, inForce: PolicyInForce, turn: Wa
   if (skip !== null || task === null) {
     return hold(planning, inForce, turn, { event: 'skipped', detail: skip ?? '' })
   }
-  if ((notBefore.get(turn.task) ?? 0) > deps.clock.nowMs()) {
-    return false
-  }
+  if ((notBefore.get(turn.task) ?? 0) > deps.clock.nowMs()) return false
   if ((await reservingTask(task, await deps.tasks.list())) !== null) {
     passing.set(turn.task, 'another task is still running in this project')
     return false
