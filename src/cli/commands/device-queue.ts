@@ -70,7 +70,7 @@ export function addDeviceQueue(device: Command): void {
   declare(
     device,
     'send-now',
-    'sends a waiting message into what runs',
+    'sends a waiting message before all others, into a turn whose engine takes messages while it runs; a running bounded-command takes none (unsupported)',
     'drawbridge device send-now TASK COMMAND',
   )
     .argument('<task>')

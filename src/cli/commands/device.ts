@@ -98,12 +98,15 @@ function addSends(device: Command): void {
   declare(
     device,
     'steer',
-    'a message: changes the course of what runs',
-    "drawbridge device steer TASK 'Keep the dates.' --emulate",
+    'a message: changes a turn that waits to start, or one whose engine takes messages while it runs; a running bounded-command takes none (unsupported)',
+    "drawbridge device steer TASK 'Keep the dates.'",
   )
     .argument('<task>')
     .argument('<text>', 'the message, or - for standard input')
-    .option('--emulate', 'where the engine cannot be steered: stop it, then go on with this message')
+    .option(
+      '--emulate',
+      'where an engine cannot be steered but stopped for a message: stop it, then go on with this one (a bounded-command cannot)',
+    )
     .option(...state, word)
     .option(...loopback)
     .action(async (task, text, options, command) => {

@@ -52,7 +52,7 @@ export function addQueue(program: Parent): void {
   declare(
     queue,
     'send-now',
-    "sends the owner's message into what runs",
+    "sends the owner's message before all others, into a turn whose engine takes messages while it runs; a running bounded-command takes none (unsupported)",
     'drawbridge queue send-now TASK COMMAND',
   )
     .argument('<task>')

@@ -8,13 +8,15 @@ import { readInput, readSecret } from '../input.ts'
 import { type Answer, facts, localTime, table } from '../output.ts'
 import { secretWarning } from '../protocol.ts'
 import { queueAnswer } from '../queue-answer.ts'
+import { type Asked, hinted, hintFor } from './hints.ts'
 import { type DeviceChoices, withDevice } from './open.ts'
 
 /** Pairs with the host of an invitation. */
 export async function redeem(door: Door, given: string, choices: DeviceChoices): Promise<Answer> {
   const text = await readSecret(given, 'coder-host:', () => door.err(secretWarning))
   const code = text.split('\n')[0]?.trim() ?? ''
-  return identityAnswer(await withDevice(door, choices, (device) => device.redeem(code)))
+  const paired = () => withDevice(door, choices, (device) => device.redeem(code))
+  return identityAnswer(await hinted('redeem', undefined, paired))
 }
 
 /** What this device is and may do. */
@@ -27,12 +29,14 @@ export async function tasks(
   door: Door,
   choices: DeviceChoices & { workspace?: string | undefined },
 ): Promise<Answer> {
-  const found = await withDevice(door, choices, async (device) => {
+  const look = async (device: Device) => {
     const labels = choices.workspace === undefined ? await device.workspaces() : [choices.workspace]
     const lists: TaskItem[][] = []
     for (const label of labels) lists.push(await everyTask(device, label))
     return lists.flat()
-  })
+  }
+  // What a host refuses of a list is its workspace.
+  const found = await hinted('create', undefined, () => withDevice(door, choices, look))
   if (found.length === 0) return { json: { tasks: found }, text: 'no tasks\n' }
   const rows = found.map((task) => [
     task.task,
@@ -55,7 +59,9 @@ export async function create(
 ): Promise<Answer> {
   const { workspace, title } = choices
   const prompt = await messageText(choices.prompt)
-  return sentAnswer(await withDevice(door, choices, (device) => device.create({ title, prompt, workspace })))
+  const task = { title, prompt, workspace }
+  const created = () => withDevice(door, choices, (device) => device.create(task))
+  return sentAnswer('create', await hinted('create', undefined, created))
 }
 
 /** Sends a message to a task; durable. */
@@ -68,7 +74,8 @@ export async function send(
 ): Promise<Answer> {
   const text = await messageText(given)
   const command = { task, action, text, emulate: choices.emulate ?? false }
-  return sentAnswer(await withDevice(door, choices, (device) => device.command(command)))
+  const sent = () => withDevice(door, choices, (device) => device.command(command))
+  return sentAnswer(action, await hinted(action, task, sent))
 }
 
 /** Looks at or edits the messages that wait. */
@@ -79,7 +86,8 @@ export async function editQueue(
   choices: DeviceChoices,
 ): Promise<Answer> {
   const edit = change.action === 'edit' ? { ...change, text: await messageText(change.text) } : change
-  return queueAnswer(await withDevice(door, choices, (device) => device.queue(task, edit)))
+  const edited = () => withDevice(door, choices, (device) => device.queue(task, edit))
+  return queueAnswer(await hinted(edit.action, task, edited))
 }
 
 /** What was sent and how it stands, after what is still unknown was sent again. */
@@ -117,11 +125,13 @@ function identityAnswer({ device, paired }: Whoami): Answer {
 }
 
 /** An accepted send is an answer; the two others are refusals, and what is unknown stays in the outbox. */
-function sentAnswer(sent: Sent): Answer {
+function sentAnswer(asked: Asked, sent: Sent): Answer {
   if (sent.state === 'refused') {
     const missing = sent.missing === null ? {} : { missing: sent.missing }
     const why = sent.missing === null ? '' : `: the right ${sent.missing} is missing`
-    throw new Refusal(sent.code, `the host refused the ${sent.kind}${why}`, missing)
+    const hint = hintFor(asked, sent.code, sent.task)
+    const facts = hint === undefined ? missing : { ...missing, hint }
+    throw new Refusal(sent.code, `the host refused the ${sent.kind}${why}`, facts)
   }
   if (sent.state === 'unknown') {
     throw new Refusal('timeout', `unknown, still trying: ${sent.why}`, { hint: 'drawbridge device outbox' })

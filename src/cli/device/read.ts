@@ -5,6 +5,7 @@ import { pause } from '../../seams/clock.ts'
 import type { Door } from '../door.ts'
 import { type Answer, colours, facts } from '../output.ts'
 import { jsonLine, printable, printableBlock } from '../printable.ts'
+import { hinted } from './hints.ts'
 import { type DeviceChoices, withDevice } from './open.ts'
 
 const followMs = 1_000
@@ -19,11 +20,12 @@ export async function read(
   task: string,
   choices: DeviceChoices & { follow?: true | undefined; turn?: number | undefined },
 ): Promise<Answer | null> {
-  return withDevice(door, choices, async (device) => {
+  const look = async (device: Device) => {
     if (choices.follow === true) return follow(door, device, task, choices.turn)
     const whole = await readWhole(device, task, choices.turn)
     return { json: whole, text: headText(whole, choices.turn) + whole.steps.map(stepText).join('') }
-  })
+  }
+  return hinted('look', task, () => withDevice(door, choices, look))
 }
 
 async function follow(door: Door, device: Device, task: string, from: number | undefined): Promise<null> {
