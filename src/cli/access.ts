@@ -1,12 +1,19 @@
+import { resolve } from 'node:path'
 import { renderUnicodeCompact } from 'uqr'
 import { grantSecondsMax } from '../limits.ts'
+import { Refusal } from '../protocol/refusal.ts'
 import { parseRights } from '../protocol/rights.ts'
 import { nowSeconds } from '../seams/clock.ts'
+import { realDisk } from '../store/disk.ts'
 import type { Door } from './door.ts'
 import { operatorOf } from './operator.ts'
 import { type Answer, facts, localTime, table } from './output.ts'
+import { printable } from './printable.ts'
 
-/** Makes an invitation and shows it, as text and as a QR code drawn here. It is a secret until it is used. */
+/**
+ * Makes an invitation and shows it, as text and as a QR code drawn here, or writes it to a new private file. It is a
+ * secret until it is used. Refuses `io` for a file that is there already; no invitation is left then.
+ */
 export async function invite(
   door: Door,
   options: {
@@ -14,6 +21,7 @@ export async function invite(
     grantSeconds?: number | undefined
     relay?: string | undefined
     qr: boolean
+    out?: string | undefined
   },
 ): Promise<Answer> {
   const terms = {
@@ -21,6 +29,8 @@ export async function invite(
     grant_expires_at: nowSeconds(door.clock) + (options.grantSeconds ?? grantSecondsMax),
     relay: options.relay ?? null,
   }
+  const out = options.out === undefined ? null : resolve(options.out)
+  if (out !== null && (await realDisk.identity(out)) !== null) throw thereAlready(out)
   const made = await operatorOf(door).invite(terms)
   const { invitation, code, expires_at } = made
   const detail = facts([
@@ -28,10 +38,34 @@ export async function invite(
     ['rights', terms.rights.join(', ')],
     ['works until', localTime(expires_at)],
   ])
+  if (out !== null) {
+    await keepCode(door, out, made)
+    const next = `Use it with: drawbridge device redeem ${printable(out)}\n`
+    return { json: { invitation, file: out, expires_at }, text: `${detail}${next}` }
+  }
   return {
     json: { invitation, code, expires_at },
     text: `${code}\n\n${options.qr ? `${renderUnicodeCompact(code, { border: 2 })}\n` : ''}${detail}`,
   }
+}
+
+/** Writes the code where nobody else can read it, or takes the invitation back. */
+async function keepCode(
+  door: Door,
+  out: string,
+  { invitation, code }: { invitation: string; code: string },
+): Promise<void> {
+  let kept = false
+  try {
+    kept = await realDisk.create(out, new TextEncoder().encode(`${code}\n`))
+  } finally {
+    if (!kept) await operatorOf(door).uninvite(invitation)
+  }
+  if (!kept) throw thereAlready(out)
+}
+
+function thereAlready(out: string): Refusal {
+  return new Refusal('io', `${out} is there already`, { hint: 'Name another file with --out.' })
 }
 
 /** Takes an invitation back. */

@@ -6,13 +6,15 @@ export type Parent = Command<any, any, any>
 
 /** Adds a command with its summary and one example of it in use. */
 export function declare(parent: Parent, name: string, summary: string, example: string): Command {
-  return parent
-    .command(name)
-    .description(summary)
-    .addHelpText('after', `\nExample:\n  ${example.replaceAll('\n', '\n  ')}`)
+  return parent.command(name).description(summary).addHelpText('after', exampleText(example))
 }
 
-/** Adds a command that only groups others. */
-export function group(parent: Parent, name: string, summary: string): Command {
-  return parent.command(name).description(summary)
+/** Adds a command that only groups others, with one example of them. */
+export function group(parent: Parent, name: string, summary: string, example: string): Command {
+  return declare(parent, name, summary, example)
+}
+
+/** The end of a help text: what one types, a line each. */
+export function exampleText(example: string): string {
+  return `\nExample:\n  ${example.replaceAll('\n', '\n  ')}`
 }

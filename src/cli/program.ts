@@ -15,7 +15,7 @@ import { addServe } from './commands/serve.ts'
 import { addTask } from './commands/task.ts'
 import { addVersion } from './commands/version.ts'
 import { addWorkspace } from './commands/workspace.ts'
-import type { Parent } from './declare.ts'
+import { exampleText, type Parent } from './declare.ts'
 
 /** Every family of commands, in the order in which help lists them. Declaring one loads nothing heavy. */
 const families: readonly ((program: Parent) => void)[] = [
@@ -36,6 +36,9 @@ const families: readonly ((program: Parent) => void)[] = [
   addVersion,
 ]
 
+const example =
+  'drawbridge init --create-owner --relay wss://relay.example --workspace notes=~/work/notes\ndrawbridge serve'
+
 /**
  * The whole command tree. Help, unknown words and unknown flags never end the process here: they are thrown
  * as commander's errors.
@@ -46,6 +49,7 @@ export async function buildProgram(words: readonly string[]): Promise<Command> {
     .option('--home <dir>', 'where state lives (DRAWBRIDGE_HOME, default ~/.drawbridge)')
     .option('--json', 'one JSON value on standard output')
     .option('--allow-root', 'run turns as root: this is a throw-away machine (DRAWBRIDGE_ALLOW_ROOT=1)')
+    .addHelpText('after', exampleText(example))
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .showHelpAfterError('(--help shows how)')

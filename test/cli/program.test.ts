@@ -28,6 +28,20 @@ describe('the command tree', async () => {
     },
   )
 
+  it('every group and the program itself show an example too', async () => {
+    const program = await buildProgram([])
+    for (const command of [program, ...program.commands]) {
+      if (command.name() !== 'help') expect(helpOf(command as Known)).toMatch(/Example:\n {2}drawbridge /)
+    }
+  })
+
+  it('does not promise that a running bounded command can be steered', async () => {
+    const program = await buildProgram([])
+    const steering = leavesOf(program).filter((leaf) => ['steer', 'send-now'].includes(leaf.name()))
+    expect(steering).toHaveLength(3)
+    for (const leaf of steering) expect(leaf.description()).toContain('a running bounded-command takes none')
+  })
+
   it('an unknown command is refused at every level', async () => {
     for (const words of [['nope'], ['task', 'nope'], ['device', 'nope'], ['queue', 'nope']]) {
       const program = await buildProgram([])

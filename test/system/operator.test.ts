@@ -1,3 +1,5 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Ended, makePlace, type Place, program } from '../support/door.ts'
@@ -67,6 +69,27 @@ describe('the local operator', () => {
     const after = await onDevice(['tasks'])
     expect([after.code, codeOf(after)]).toEqual([1, 'revoked'])
   }, 90_000)
+
+  it('writes an invitation to a file of its own that only its owner can read, and shows nothing of it', async () => {
+    await place.ask(['init', '--create-owner', '--relay', 'wss://relay.example'])
+    const made = await place.run(['invite', '--out', 'code.txt'])
+    expect([made.code, made.stderr]).toEqual([0, ''])
+    expect(made.stdout).not.toContain('coder-host:')
+    const file = join(place.base, 'code.txt')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    const code = await readFile(file, 'utf8')
+    expect(code).toMatch(/^coder-host:[\w-]+\n$/)
+    expect((await place.ask(['protocol', 'invitation', file])).relay).toBe('wss://relay.example')
+
+    const again = await place.run(['invite', '--out', 'code.txt', '--json'])
+    expect([again.code, codeOf(again)]).toEqual([1, 'io'])
+    const nowhere = await place.run(['invite', '--out', 'none/code.txt', '--json'])
+    expect([nowhere.code, codeOf(nowhere)]).toEqual([1, 'io'])
+    expect(await readFile(file, 'utf8')).toBe(code)
+    const book = JSON.parse(await readFile(join(place.home, 'host/access.json'), 'utf8'))
+    const open = book.invitations.filter((one: { cancelled_at: unknown }) => one.cancelled_at === null)
+    expect(open).toHaveLength(1)
+  })
 
   it('shows an invitation as one line of text, then as a QR code unless told not to', async () => {
     await place.ask(['init', '--create-owner', '--relay', 'wss://relay.example'])
@@ -158,6 +181,35 @@ describe('conventions of every command', () => {
     const [refusal, code] = done.stderr.split('\n')
     expect(JSON.parse(refusal ?? '').error.code).toBe('output')
     expect(code).toBe('1')
+  })
+
+  it('completes in a bash without the package bash-completion', async () => {
+    const bin = join(place.base, 'bin')
+    await mkdir(bin)
+    const wrapper = `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`
+    await writeFile(join(bin, 'drawbridge'), wrapper, { mode: 0o755 })
+    const script = `source <(drawbridge completion bash)
+COMP_LINE="drawbridge device que"; COMP_POINT=\${#COMP_LINE}
+__drawbridge_complete 2>/dev/null
+echo "\${COMPREPLY[*]}"`
+    const done = await execa('bash', ['--norc', '--noprofile', '-c', script], {
+      extendEnv: false,
+      env: { PATH: `${bin}:/usr/bin:/bin` },
+      reject: false,
+    })
+    expect(done.stderr).toBe('')
+    expect(done.stdout.split(/\s+/).sort()).toEqual(['queue', 'queue-list'])
+  })
+
+  it('refuses a shell that it does not know, and shows in help how to use it', async () => {
+    const other = await place.run(['completion', 'powershell'])
+    expect([other.code, other.stdout]).toEqual([64, ''])
+    const help = await place.run(['completion', '--help'])
+    expect([help.code, help.stdout]).toEqual([
+      0,
+      expect.stringMatching(/Example:\n {2}drawbridge completion bash/),
+    ])
+    expect((await place.run(['complete', '--', 'completion', ''])).stdout).not.toContain('powershell')
   })
 
   it('completes commands and their options in three shells', async () => {

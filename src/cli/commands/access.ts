@@ -8,8 +8,8 @@ export function addAccess(program: Parent): void {
   const invite = declare(
     program,
     'invite',
-    'lets one device in: an invitation that works once, for five minutes',
-    'drawbridge invite --rights observe,operate --grant-seconds 604800\ndrawbridge invite cancel ID',
+    'lets one device in: an invitation that works once, for five minutes; until then its code is a live secret',
+    'drawbridge invite --rights observe,operate --grant-seconds 604800\ndrawbridge invite --out code.txt\ndrawbridge invite cancel ID',
   )
     .option('--rights <list>', 'standard (default), pairing, admin, or rights separated by commas', word)
     .option(
@@ -19,6 +19,11 @@ export function addAccess(program: Parent): void {
     )
     .option('--relay <url>', "one of the host's relays (default the first)", word)
     .option('--no-qr', 'without the QR code')
+    .option(
+      '--out <file>',
+      'writes the code to a new file that only you can read (0600), and does not show it',
+      word,
+    )
     .action(async (options, command) => {
       await answer(command, async (door) => (await import('../access.ts')).invite(door, options))
     })

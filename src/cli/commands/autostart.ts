@@ -11,6 +11,7 @@ export function addAutostart(program: Parent): void {
     program,
     'autostart',
     "the owner's standing policy: which turns start by themselves",
+    'drawbridge autostart show',
   )
   declare(
     autostart,

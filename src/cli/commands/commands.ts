@@ -3,7 +3,12 @@ import { answer } from '../door.ts'
 
 /** `drawbridge commands list`: the journal of what devices sent. @see spec/commands.md §1 */
 export function addCommands(program: Parent): void {
-  const commands = group(program, 'commands', 'what devices sent, and what became of it')
+  const commands = group(
+    program,
+    'commands',
+    'what devices sent, and what became of it',
+    'drawbridge commands list',
+  )
   declare(
     commands,
     'list',

@@ -7,7 +7,12 @@ import { addDeviceQueue } from './device-queue.ts'
 
 /** `drawbridge device …`: a device on the command line, over the relay. @see spec/cli.md */
 export function addDevice(program: Parent): void {
-  const device = group(program, 'device', 'a device on the command line, over the relay')
+  const device = group(
+    program,
+    'device',
+    'a device on the command line, over the relay',
+    'drawbridge device redeem code.txt\ndrawbridge device tasks',
+  )
   addIdentity(device)
   addLooking(device)
   addCreate(device)

@@ -7,7 +7,12 @@ const mib = 1_048_576
 
 /** `drawbridge grant new`. @see spec/cli.md */
 export function addGrant(program: Parent): void {
-  const grant = group(program, 'grant', "execution grants: the operator's leave for one turn")
+  const grant = group(
+    program,
+    'grant',
+    "execution grants: the operator's leave for one turn",
+    'drawbridge grant new TASK --program /bin/sh --arg -c --arg true --out grant.json',
+  )
   declare(
     grant,
     'new',

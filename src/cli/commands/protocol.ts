@@ -8,7 +8,12 @@ const loopback = ['--loopback-test', 'also allows relays at ws:// loopback addre
 
 /** `drawbridge protocol …`, for people who write devices. @see spec/cli.md */
 export function addProtocol(program: Parent): void {
-  const protocol = group(program, 'protocol', 'for people who write devices: bodies, envelopes, invitations')
+  const protocol = group(
+    program,
+    'protocol',
+    'for people who write devices: bodies, envelopes, invitations',
+    'drawbridge protocol check --schema request body.json',
+  )
   declare(
     protocol,
     'check',
@@ -51,7 +56,7 @@ export function addProtocol(program: Parent): void {
     protocol,
     'invitation',
     'takes an invitation apart; the capability is never shown',
-    'drawbridge invite | head -1 | drawbridge protocol invitation -',
+    'drawbridge invite --out code.txt\ndrawbridge protocol invitation code.txt\ndrawbridge protocol invitation --loopback-test code.txt    # of a relay at a ws:// loopback address',
   )
     .argument('<code>', 'a file, - for standard input, or the code itself')
     .option(...loopback)

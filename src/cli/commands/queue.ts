@@ -4,7 +4,12 @@ import { answer } from '../door.ts'
 
 /** `drawbridge queue …`: the queue verbs, as the owner. @see spec/commands.md §5 */
 export function addQueue(program: Parent): void {
-  const queue = group(program, 'queue', 'the messages that wait for a task, as the owner')
+  const queue = group(
+    program,
+    'queue',
+    'the messages that wait for a task, as the owner',
+    'drawbridge queue list TASK',
+  )
   declare(queue, 'list', 'in the order they run', 'drawbridge queue list TASK')
     .argument('<task>')
     .action(async (task, _options, command) => {

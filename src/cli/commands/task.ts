@@ -7,7 +7,7 @@ const store = ['--store <dir>', 'the task store (default HOME/tasks)'] as const
 
 /** `drawbridge task …`: the local task store. Refusals here are always JSON. @see spec/task-cli.md */
 export function addTask(program: Parent): void {
-  const task = group(program, 'task', 'the local task store')
+  const task = group(program, 'task', 'the local task store', 'drawbridge task list')
   task.configureOutput({
     outputError: (text, write) => write(text.replace(/^error: /, 'drawbridge task: ')),
   })

@@ -6,7 +6,12 @@ import { type Answer, table } from '../output.ts'
 
 /** `drawbridge workspace list|add|remove`. A running service picks the change up. @see spec/cli.md */
 export function addWorkspace(program: Parent): void {
-  const workspace = group(program, 'workspace', 'the folders that devices may name')
+  const workspace = group(
+    program,
+    'workspace',
+    'the folders that devices may name',
+    'drawbridge workspace list',
+  )
   declare(workspace, 'list', 'labels and folders', 'drawbridge workspace list').action(
     async (_options, command) => {
       await answer(command, async (door) => {
