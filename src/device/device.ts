@@ -62,13 +62,13 @@ export interface NewCommand {
   readonly action: CommandAction
   readonly text: string
   readonly emulate?: boolean
-  /** The task revision it answers to; read from the host when not given. */
+  /** The task revision it answers to; when not given, the one that whoever gives it could have seen. */
   readonly based_on?: number
 }
 
 /**
  * A device with its state directory. Calls that only look throw `timeout` when the host does not answer and the
- * host's own code when it refuses; durable sends never throw for either, they say how they stand.
+ * host's own code when it refuses; a durable send that was kept throws for neither, it says how it stands.
  */
 export interface Device {
   /** Pairs with the host of an invitation. Refuses with the host's code, `expired`, `conflict`, `malformed` or `timeout`. */
@@ -80,10 +80,16 @@ export interface Device {
   read(task: string, page?: { workspace?: string; cursor?: string; limit?: number }): Promise<TaskDetail>
   /** A look at or a change of the held messages; not durable, it needs its answer now. */
   queue(task: string, edit: QueueEdit): Promise<QueueView>
-  /** Durable. `bounds`, before anything is kept, when the signed event could not travel. */
-  create(task: NewTask): Promise<Sent>
-  /** Durable; its command ID is minted once. */
-  command(command: NewCommand): Promise<Sent>
+  /**
+   * Durable. `bounds`, before anything is kept, when the signed event could not travel. An aborted signal ends the
+   * wait as `interrupted`, saying whether it was kept.
+   */
+  create(task: NewTask, signal?: AbortSignal): Promise<Sent>
+  /**
+   * Durable; its command ID is minted once. What acts on a turn is `timeout`, and not kept, when the host does not
+   * say how the task stands and this device has never seen it.
+   */
+  command(command: NewCommand, signal?: AbortSignal): Promise<Sent>
   /** Any other operation, once, not durable. */
   ask(op: Operation): Promise<Outcome>
   /** Everything in the outbox, oldest first: undecided, and the latest decided. */

@@ -19,8 +19,8 @@ export type SeenTask = OutboxFile['seen'][number]
 /** What a device has to say and has not been answered. Every change is durable when its promise resolves. */
 export interface Outbox {
   entries(): Promise<readonly OutboxEntry[]>
-  /** Refuses `rate_limited` when too much is undecided already. */
-  add(entry: Undecided): Promise<void>
+  /** Keeps it, with what was seen of its task. Refuses `rate_limited` when too much is undecided already. */
+  add(entry: Undecided, seen?: SeenTask): Promise<void>
   /** Saves the request that is about to be sent. */
   attempt(id: string, attempt: Attempt): Promise<void>
   /** Says why there is still no answer. */
@@ -60,12 +60,13 @@ export function openOutbox(disk: Disk, dir: string, host: string): Outbox {
 
   return {
     entries: async () => (await read()).entries,
-    add: (entry) =>
+    add: (entry, seen) =>
       change((file) => {
         if (file.entries.filter(({ state }) => state === 'undecided').length >= outboxUndecidedMax) {
           throw new Refusal('rate_limited', `${outboxUndecidedMax} messages wait for an answer already`)
         }
-        return { ...file, entries: [...file.entries, entry] }
+        const added = { ...file, entries: [...file.entries, entry] }
+        return seen === undefined ? added : (withSeen(added, seen) ?? added)
       }),
     attempt: (id, attempt) => changeEntry(id, (entry) => ({ ...entry, attempt })),
     explain: (id, why) => changeEntry(id, (entry) => ({ ...entry, why })),

@@ -49,7 +49,9 @@ function checkTimes(reply: HostReply, request: HostRequest, now: number): void {
   const ahead = reply.issued_at > now + clockSkewSeconds
   const over = now > reply.expires_at + clockSkewSeconds
   if (!early && !ahead && !over) return
-  const words = over ? 'the answer had expired when it came' : skewWords(reply.issued_at - now)
+  // An answer is written after its request and before it is heard: beyond those, the clocks differ at least so much.
+  const aheadSeconds = reply.issued_at - (early ? request.issued_at : now)
+  const words = early || ahead ? skewWords(aheadSeconds) : 'the answer had expired when it came'
   throw new Refusal('stale', words, { field: 'issued_at' })
 }
 

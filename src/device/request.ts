@@ -9,6 +9,7 @@ import { Refusal } from '../protocol/refusal.ts'
 import type { RelayPolicy } from '../protocol/relay-url.ts'
 import type { Random } from '../seams/random.ts'
 import type { Identity } from './identity.ts'
+import { checkTexts } from './text-bounds.ts'
 
 /** Whom a request is for, and under which grant. The grant is null for a redemption. */
 export interface Addressee {
@@ -56,10 +57,11 @@ export function signRequest(terms: RequestTerms & { readonly random: Random }): 
 }
 
 /**
- * The body of a request. Refuses as `parseBody` does, and `bounds`, with the numbers, when the signed event would be
+ * The body of a request. Refuses as `checkTexts` and `parseBody` do, and `bounds`, with the numbers, when the signed event would be
  * larger than every relay and device can take.
  */
 export function requestBody({ to, op, request, now, policy }: RequestTerms): HostRequest {
+  checkTexts(op)
   const body = parseBody(
     'request',
     {
