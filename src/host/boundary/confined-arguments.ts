@@ -1,4 +1,5 @@
 import { fileSizeBytesMax, processesMax, tmpfsBytesMax } from '../../limits.ts'
+import { shallowFirst } from './held-directories.ts'
 import { isWithin } from './paths.ts'
 import type { HiddenPath, ResolvedPolicy } from './policy.ts'
 import type { Boundary } from './prepare.ts'
@@ -43,7 +44,7 @@ export function confinedArguments(boundary: Boundary, command: ConfinedCommand):
     ...temporaries(command.memoryBytes),
     ...boundary.system,
     ...policy.readable.flatMap((path) => ['--ro-bind', path, path]),
-    ...writablePaths(policy).flatMap((path) => ['--bind', path, path]),
+    ...shallowFirst([...writablePaths(policy), ...policy.held]).flatMap((path) => ['--bind', path, path]),
     ...(command.turnFolder === null ? [] : ['--ro-bind', command.turnFolder, turnFolderInside]),
     ...policy.hidden.filter(({ path }) => isVisible(boundary, path)).flatMap(cover),
     ...policy.git.flatMap((path) => ['--ro-bind', path, path]),

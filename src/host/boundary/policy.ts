@@ -31,6 +31,8 @@ export interface ResolvedPolicy {
   readonly offline: boolean
   /** What git runs or reads settings from inside a checkout, at any depth: visible, not writable. */
   readonly git: readonly string[]
+  /** Directories inside a checkout that may be written and must not be moved, lest something of git's moves along. */
+  readonly held: readonly string[]
 }
 
 /** Something that is covered where it would be visible. */
@@ -74,8 +76,8 @@ export async function resolvePolicy(policy: BoundaryPolicy): Promise<ResolvedPol
     if (!visible.some((other) => isWithin(path, other))) continue
     refuseWhere(visible, (other) => isWithin(other, path), `hiding ${path} would cover`)
   }
-  const git = checkout === null ? [] : await findGitPaths(checkout, policy.tree)
-  return { checkout, writable, readable, hidden, offline: policy.offline, git }
+  const found = checkout === null ? { git: [], held: [] } : await findGitPaths(checkout, policy.tree)
+  return { checkout, writable, readable, hidden, offline: policy.offline, ...found }
 }
 
 /** One at a time, so that the first path that is wrong is the one that is named. */

@@ -17,6 +17,7 @@ const boundary: Boundary = {
       { path: '/usr/key', directory: false },
     ],
     git: ['/w/.git', '/w/sub/.git'],
+    held: ['/w/sub'],
     offline: true,
   },
 }
@@ -40,7 +41,7 @@ describe('the confined argument list', () => {
         '--unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --dev /dev --proc /proc',
         '--size 33554432 --tmpfs /tmp --size 33554432 --tmpfs /dev/shm',
         '--ro-bind /usr /usr --symlink usr/bin /bin',
-        '--ro-bind /w /w --ro-bind /opt/tool /opt/tool --bind /w /w --bind /scratch /scratch',
+        '--ro-bind /w /w --ro-bind /opt/tool /opt/tool --bind /w /w --bind /scratch /scratch --bind /w/sub /w/sub',
         '--ro-bind /store/turn/t.1 /run/drawbridge/turn',
         '--size 4096 --tmpfs /w/secret --remount-ro /w/secret --ro-bind /dev/null /usr/key',
         '--ro-bind /w/.git /w/.git --ro-bind /w/sub/.git /w/sub/.git',
