@@ -7,6 +7,7 @@ import { realDisk } from '../store/disk.ts'
 import { parseExecutionGrant } from '../store/tasks/grant.ts'
 import { withStore } from './deps.ts'
 import type { Door } from './door.ts'
+import { knownTask } from './known-task.ts'
 import { type Answer, facts } from './output.ts'
 
 const mib = 1_048_576
@@ -29,7 +30,8 @@ export interface GrantChoices {
  * a file that is there already.
  */
 export async function draft(door: Door, id: string, choices: GrantChoices): Promise<Answer> {
-  const task = await withStore(door, choices.store, (store) => store.show(id), { readOnly: true })
+  const whole = await knownTask(door, choices.store, id)
+  const task = await withStore(door, choices.store, (store) => store.show(whole), { readOnly: true })
   if (task.status !== 'queued') {
     throw new Refusal('invalid_transition', `the task is ${task.status}: only a queued turn can be granted`)
   }

@@ -1,6 +1,7 @@
 import type { CommandsPage } from '../bridge/operator.ts'
 import type { Entry } from '../commands/journal-entry.ts'
 import type { Door } from './door.ts'
+import { knownTask } from './known-task.ts'
 import { operatorOf } from './operator.ts'
 import { type Answer, localTime, table } from './output.ts'
 
@@ -10,8 +11,9 @@ const textWide = 48
  * The journal's entries, of one task if one is named, as the service knows them; the file alone may lag behind, since
  * that a command is done is written with the next change. Refuses `unavailable` for a journal that does not read.
  */
-export async function listCommands(door: Door, task: string | undefined): Promise<Answer> {
+export async function listCommands(door: Door, given: string | undefined): Promise<Answer> {
   const operator = operatorOf(door)
+  const task = given === undefined ? undefined : await knownTask(door, undefined, given)
   const commands: Entry[] = []
   for (let from: number | null = 0; from !== null; ) {
     const page: CommandsPage = await operator.commands({ task: task ?? null, from })

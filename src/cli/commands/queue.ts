@@ -71,6 +71,7 @@ async function edit(command: Parameters<typeof answer>[0], task: string, change:
   await answer(command, async (door) => {
     const { operatorOf } = await import('../operator.ts')
     const { queueAnswer } = await import('../queue-answer.ts')
-    return queueAnswer(await operatorOf(door).editQueue(task, change))
+    const { knownTask } = await import('../known-task.ts')
+    return queueAnswer(await operatorOf(door).editQueue(await knownTask(door, undefined, task), change))
   })
 }

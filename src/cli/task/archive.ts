@@ -3,6 +3,7 @@ import { openArchive } from '../../store/archive.ts'
 import { realDisk } from '../../store/disk.ts'
 import { storeDirectory } from '../deps.ts'
 import type { Door } from '../door.ts'
+import { knownTask } from '../known-task.ts'
 import type { Answer } from '../output.ts'
 import { jsonLine } from '../printable.ts'
 
@@ -13,8 +14,9 @@ export async function archive(
   options: { reason: string; store?: string | undefined },
 ): Promise<Answer> {
   const book = openArchive(realDisk, await storeDirectory(door, options.store))
-  const archived = await book.archive(id, options.reason, { kind: 'owner' }, nowSeconds(door.clock))
-  const json = { task: id, archived }
+  const task = await knownTask(door, options.store, id)
+  const archived = await book.archive(task, options.reason, { kind: 'owner' }, nowSeconds(door.clock))
+  const json = { task, archived }
   return { json, text: jsonLine(json) }
 }
 
@@ -25,7 +27,8 @@ export async function restore(
   options: { store?: string | undefined },
 ): Promise<Answer> {
   const book = openArchive(realDisk, await storeDirectory(door, options.store))
-  const restored = await book.restore(id)
-  const json = { task: id, restored }
+  const task = await knownTask(door, options.store, id)
+  const restored = await book.restore(task)
+  const json = { task, restored }
   return { json, text: jsonLine(json) }
 }

@@ -8,6 +8,7 @@ import { parseStrictJsonText } from '../../protocol/strict-json.ts'
 import { realDisk } from '../../store/disk.ts'
 import { withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
+import { knownTask } from '../known-task.ts'
 import { type Answer, facts } from '../output.ts'
 import { jsonLine } from '../printable.ts'
 import { stepsText } from '../steps.ts'
@@ -33,7 +34,8 @@ export async function view(
   const cursor = options.cursor === undefined ? null : readCursor(options.cursor)
   if (cursor === 'none') command.error('error: --cursor takes the value of evidence.next, as JSON')
   const page = { limit: options.limit ?? limitDefault, cursor }
-  const found = await withStore(door, options.store, (store) => readView(realDisk, store, id, page), {
+  const whole = await knownTask(door, options.store, id)
+  const found = await withStore(door, options.store, (store) => readView(realDisk, store, whole, page), {
     readOnly: true,
   })
   return { json: found, text: viewText(found) }
@@ -45,10 +47,11 @@ export async function artifact(
   id: string,
   options: { path: string; store?: string | undefined },
 ): Promise<Answer> {
+  const whole = await knownTask(door, options.store, id)
   const kept = await withStore(
     door,
     options.store,
-    async (store) => readArtifact(realDisk, store.dir, await store.show(id), options.path),
+    async (store) => readArtifact(realDisk, store.dir, await store.show(whole), options.path),
     { readOnly: true },
   )
   const json = { path: kept.path, digest: kept.digest, bytes: [...kept.bytes] }

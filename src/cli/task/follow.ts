@@ -8,6 +8,7 @@ import type { TaskStore } from '../../store/tasks/store.ts'
 import type { Task } from '../../store/tasks/task.ts'
 import { withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
+import { knownTask } from '../known-task.ts'
 import { jsonLine } from '../printable.ts'
 import { stepsText } from '../steps.ts'
 
@@ -19,7 +20,8 @@ const followMs = 200
  * `--json` each step is one line. Refuses `not_found`.
  */
 export async function follow(door: Door, id: string, options: { store?: string | undefined }): Promise<null> {
-  await withStore(door, options.store, (store) => followTurn(door, store, id), { readOnly: true })
+  const whole = await knownTask(door, options.store, id)
+  await withStore(door, options.store, (store) => followTurn(door, store, whole), { readOnly: true })
   return null
 }
 

@@ -1,6 +1,7 @@
 import type { Task } from '../../store/tasks/task.ts'
 import { withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
+import { knownTask } from '../known-task.ts'
 import type { Answer } from '../output.ts'
 import { jsonLine, printable } from '../printable.ts'
 
@@ -18,7 +19,8 @@ export async function list(door: Door, options: StoreOption): Promise<Answer> {
 
 /** One task whole. Refuses `not_found`. */
 export async function show(door: Door, id: string, options: StoreOption): Promise<Answer> {
-  const task = await withStore(door, options.store, (store) => store.show(id), { readOnly: true })
+  const whole = await knownTask(door, options.store, id)
+  const task = await withStore(door, options.store, (store) => store.show(whole), { readOnly: true })
   return { json: task, text: jsonLine(task) }
 }
 

@@ -10,6 +10,7 @@ import { realDisk } from '../../store/disk.ts'
 import { storeDirectory, withStore } from '../deps.ts'
 import type { Door } from '../door.ts'
 import { readInput } from '../input.ts'
+import { knownTask } from '../known-task.ts'
 import type { Answer } from '../output.ts'
 import { jsonLine } from '../printable.ts'
 import { productVersion } from '../version.ts'
@@ -70,15 +71,17 @@ export async function execute(door: Door, options: GrantOptions): Promise<Answer
 
 /** Closes a turn whose owner is gone; never dispatches. Refuses `store_busy` while an owner lives. */
 export async function recover(door: Door, id: string, options: StoreOption): Promise<Answer> {
-  return said(await withStore(door, options.store, (tasks) => recoverTask({ disk: realDisk, tasks }, id)))
+  const whole = await knownTask(door, options.store, id)
+  return said(await withStore(door, options.store, (tasks) => recoverTask({ disk: realDisk, tasks }, whole)))
 }
 
 /** Ends every turn (or one task's) whose owner and processes are gone; the tasks that it ended. */
 export async function settle(door: Door, id: string | undefined, options: StoreOption): Promise<Answer> {
+  const whole = id === undefined ? undefined : await knownTask(door, options.store, id)
   return said(
     await withStore(door, options.store, async (tasks) => {
-      if (id === undefined) return settleAll({ disk: realDisk, tasks })
-      const ended = await settleTask({ disk: realDisk, tasks }, id)
+      if (whole === undefined) return settleAll({ disk: realDisk, tasks })
+      const ended = await settleTask({ disk: realDisk, tasks }, whole)
       return ended === null ? [] : [ended]
     }),
   )
