@@ -158,25 +158,6 @@ describe('a home that cannot be trusted', () => {
     expect(listed).toMatchObject([{ task_id: 'task-1', status: 'queued' }])
   })
 
-  it.each([
-    ['a workspace that is not there', ['--create-owner', '--workspace', 'none=/no/such/place'], 'io'],
-    ['a workspace that is a file', ['--create-owner', '--workspace', 'file=/etc/hostname'], 'io'],
-    ['a relay outside the policy', ['--create-owner', '--relay', 'ws://relay.example'], 'forbidden'],
-    ['an owner that is no key', ['--owner', 'npub1nothing'], 'configuration'],
-    ['no owner', [], 'configuration'],
-  ])('is not made at all for %s', async (_what, words, code) => {
-    expect(refusalOf(await place.run(['init', ...words, '--json'])).code).toBe(code)
-    await expect(stat(place.home)).rejects.toMatchObject({ code: 'ENOENT' })
-  })
-
-  it('is none until its settings are there, and is finished by the next init', async () => {
-    const { host } = await place.ask(['init', '--create-owner'])
-    await rm(join(place.home, 'host/serve.json'))
-    expect(refusalOf(await place.run(['serve', '--json'])).code).toBe('configuration')
-    const again = await place.ask(['init', '--create-owner', '--workspace', `demo=${place.workspace}`])
-    expect(again).toMatchObject({ host, workspaces: [{ label: 'demo', path: place.workspace }] })
-  })
-
   it('refuses to serve without a home, and after a file of an initialised home was lost', async () => {
     const before = await place.run(['serve', '--json'])
     expect(refusalOf(before).code).toBe('configuration')
