@@ -1,9 +1,11 @@
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
+import { headRevision } from '../host/helper/git.ts'
 import { relaysMax, settingsBytesMax, storeWaitMs, workspaceLabelBytesMax, workspacesMax } from '../limits.ts'
 import { publicKey } from '../protocol/keys.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import { checkRelayUrl, type RelayPolicy } from '../protocol/relay-url.ts'
+import { quoted } from '../protocol/shell-word.ts'
 import { parseStrictJson } from '../protocol/strict-json.ts'
 import { isSingleLine } from '../protocol/text.ts'
 import type { Disk } from '../seams/disk.ts'
@@ -115,14 +117,14 @@ export function withoutRelay(url: string): SettingsRule {
 
 /**
  * Adds workspaces, whose paths `canonicalWorkspace` gave. The same again is no change; a label that names another
- * folder refuses `configuration`.
+ * folder, or a folder that has another label, refuses `configuration`.
  */
 export function withWorkspaces(workspaces: readonly Workspace[]): SettingsRule {
   return (settings) => {
     const all = [...settings.workspaces]
     for (const fresh of workspaces) {
       const taken = all.find((kept) => kept.label === fresh.label)
-      if (taken === undefined) all.push(fresh)
+      if (taken === undefined) all.push(withOwnFolder(fresh, all))
       else if (taken.path !== fresh.path) {
         throw new Refusal('configuration', `the workspace ${fresh.label} names another folder already`, {
           hint: `drawbridge workspace remove ${fresh.label}`,
@@ -132,6 +134,14 @@ export function withWorkspaces(workspaces: readonly Workspace[]): SettingsRule {
     if (all.length > workspacesMax) throw new Refusal('limit_exceeded', `at most ${workspacesMax} workspaces`)
     return all.length === settings.workspaces.length ? settings : { ...settings, workspaces: all }
   }
+}
+
+function withOwnFolder(fresh: Workspace, others: readonly Workspace[]): Workspace {
+  const namesake = others.find((kept) => kept.path === fresh.path)
+  if (namesake === undefined) return fresh
+  throw new Refusal('configuration', `the folder is the workspace ${namesake.label} already`, {
+    hint: `drawbridge workspace remove ${namesake.label}`,
+  })
 }
 
 /** Forgets a workspace; its tasks stay. Refuses `not_found` when it is not there. */
@@ -148,7 +158,8 @@ export function withoutWorkspace(label: string): SettingsRule {
 /**
  * Checks a workspace as a person names it and makes its path canonical.
  *
- * Refuses `configuration` for a bad label, `io` when there is no such directory, `unsafe_path` when it holds the home
+ * Refuses `configuration` for a bad label, `io` when there is no such directory or no commit is checked out in it: every
+ * turn is pinned to one. `unsafe_path` when it holds the home
  * or lies inside it: a turn must never reach the state that decides about it.
  */
 export async function canonicalWorkspace(home: string, label: string, path: string): Promise<Workspace> {
@@ -160,7 +171,21 @@ export async function canonicalWorkspace(home: string, label: string, path: stri
   if (isInside(real, realHome) || isInside(realHome, real)) {
     throw new Refusal('unsafe_path', 'a workspace must not contain the home, nor lie inside it')
   }
+  await requireCommit(real)
   return { label, path: real }
+}
+
+async function requireCommit(path: string): Promise<void> {
+  try {
+    await headRevision(path)
+  } catch (error) {
+    if (!isRefusal(error, 'io') || error.hint !== undefined) throw error
+    const git = `git -C ${quoted(path)}`
+    throw new Refusal('io', `${path} is no git work tree with a commit: ${error.message}`, {
+      cause: error,
+      hint: `${git} init && ${git} commit --allow-empty -m Begin`,
+    })
+  }
 }
 
 /** The canonical path of the home, also of one that is still to be made. */

@@ -1,10 +1,14 @@
 import { type OpenHome, readHome } from '../bridge/home.ts'
 import { homeParts } from '../bridge/inspect-home.ts'
+import { readPolicy } from '../host/autostart/policy.ts'
+import { requireLinkedWorktree } from '../host/autostart/writable-workspace.ts'
 import { systemBackend } from '../host/boundary/backend.ts'
 import { commonDir, headRevision } from '../host/helper/git.ts'
 import { isDiskLow, measureDisk } from '../host/probe/disk-space.ts'
-import { containsPath } from '../host/probe/paths.ts'
+import { containsPath, isThere } from '../host/probe/paths.ts'
+import type { Workspace } from '../host/workspace.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
+import { quoted } from '../protocol/shell-word.ts'
 import { realDisk } from '../store/disk.ts'
 import type { Door } from './door.ts'
 import { type Answer, colours } from './output.ts'
@@ -31,7 +35,7 @@ export async function examine(door: Door): Promise<Answer> {
     (await look('git', 'install git', git)).check,
     home.check,
     ...(home.found === null ? [] : await parts(door, home.found.open)),
-    ...(await Promise.all((home.found?.settings.workspaces ?? []).map(workspace))),
+    ...(await workspaces(door.home, home.found?.settings.workspaces ?? [])),
     ...(home.found === null ? [] : [(await look('disk', 'free some space', () => disk(door.home))).check]),
     user(door),
   ]
@@ -84,11 +88,23 @@ async function parts(door: Door, open: OpenHome): Promise<Check[]> {
   return checks
 }
 
+/** The policy in force says which of them must be writable. */
+async function workspaces(home: string, all: readonly Workspace[]): Promise<Check[]> {
+  const policy = all.length === 0 ? null : await readPolicy(realDisk, home)
+  const written = policy?.enabled && policy.engine.write_workspace ? policy.workspaces : []
+  return Promise.all(all.map((each) => workspace(each, written.includes(each.label))))
+}
+
 /** A workspace can be used when it is a repository with a commit; a writing turn needs its git directory elsewhere. */
-async function workspace({ label, path }: { label: string; path: string }): Promise<Check> {
+async function workspace({ label, path }: Workspace, mayWrite: boolean): Promise<Check> {
   const name = `workspace ${label}`
   const seen = await look(name, 'make it a git worktree with a commit', async () => {
+    if (!isThere(path)) {
+      const hint = `put it back, or: drawbridge workspace remove ${quoted(label)}`
+      throw new Refusal('io', `the folder ${path} is gone`, { hint })
+    }
     await headRevision(path)
+    if (mayWrite) await requireLinkedWorktree({ label, path })
     const inside = containsPath(path, await commonDir(path))
     return { detail: inside ? `${path}, read-only turns only: its .git directory is inside` : path }
   })

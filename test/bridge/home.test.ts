@@ -9,6 +9,7 @@ import { systemClock } from '../../src/seams/clock.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { keys } from '../support/access.ts'
+import { gitWorkspace } from '../support/git-workspace.ts'
 import { tempDir } from '../support/temp-dir.ts'
 
 let home: string
@@ -16,7 +17,7 @@ let site: string
 
 beforeEach(async () => {
   home = join(await tempDir(), 'home')
-  site = await tempDir()
+  site = (await gitWorkspace()).path
 })
 
 const init = (choices: Parameters<typeof initHome>[1] = {}) =>
@@ -87,10 +88,27 @@ describe('init', () => {
       { code: 'unsafe_path' },
     ],
     [
+      'a workspace that is no repository',
+      async () => init({ owner, workspaces: [{ label: 'x', path: await tempDir() }] }),
+      { code: 'io', hint: expect.stringMatching(/^git -C .* commit/) },
+    ],
+    [
+      'a folder that has another label',
+      () =>
+        init({
+          owner,
+          workspaces: [
+            { label: 'site', path: site },
+            { label: 'again', path: site },
+          ],
+        }),
+      { code: 'configuration', hint: 'drawbridge workspace remove site' },
+    ],
+    [
       'a label that names another folder',
       async () => {
         await init({ owner, workspaces: [{ label: 'site', path: site }] })
-        return await init({ workspaces: [{ label: 'site', path: await tempDir() }] })
+        return await init({ workspaces: [{ label: 'site', path: (await gitWorkspace()).path }] })
       },
       { code: 'configuration', hint: 'drawbridge workspace remove site' },
     ],
@@ -125,7 +143,7 @@ describe('a home that was initialised', () => {
 
   it('canonicalises a workspace that is named through a link', async () => {
     const link = join(await tempDir(), 'link')
-    const other = await tempDir()
+    const other = (await gitWorkspace()).path
     await symlink(other, link)
     const made = await init({ workspaces: [{ label: 'linked', path: link }] })
     expect(made.workspaces.at(-1)).toEqual({ label: 'linked', path: other })

@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { controlClient } from '../../src/bridge/control-client.ts'
 import type { Counted } from '../../src/bridge/counters.ts'
 import { initHome } from '../../src/bridge/home.ts'
@@ -16,6 +14,7 @@ import { nowSeconds, systemClock } from '../../src/seams/clock.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import { dialRelay } from '../../src/seams/ws-relay-socket.ts'
 import { realDisk } from '../../src/store/disk.ts'
+import { gitWorkspace } from './git-workspace.ts'
 import { testKey } from './keys.ts'
 import { tempDir } from './temp-dir.ts'
 import { type WirePeer, wirePeer } from './wire-peer.ts'
@@ -47,8 +46,7 @@ export interface BridgeStage {
 
 export async function bridgeStage(): Promise<BridgeStage> {
   const home = await tempDir()
-  const workspace = join(await tempDir(), 'site')
-  await mkdir(workspace)
+  const { path: workspace } = await gitWorkspace()
   let host = ''
   const relay = await startRelay({
     clock: systemClock,

@@ -14,6 +14,7 @@ import type {
 import { realDisk } from '../../src/store/disk.ts'
 import type { Task } from '../../src/store/tasks/task.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { gitWorkspace } from './git-workspace.ts'
 import { abandonedRun, type HostStage, hostStage } from './host-stage.ts'
 import { tempDir } from './temp-dir.ts'
 import { until } from './until.ts'
@@ -55,7 +56,7 @@ const firstPlayedPid = 5_000_000
 export async function coreStage(): Promise<CoreStage> {
   const clock = fakeClock()
   const stage = await hostStage(clock)
-  const workspace = await tempDir()
+  const { path: workspace } = await gitWorkspace()
   const program = join(await tempDir(), 'program')
   await writeFile(program, '#!/bin/sh\n', { mode: 0o755 })
   const owners: PlayedOwner[] = []

@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { controlClient } from '../../src/bridge/control-client.ts'
 import type { Counted } from '../../src/bridge/counters.ts'
 import { initHome } from '../../src/bridge/home.ts'
@@ -20,6 +18,7 @@ import { randomId, systemRandom } from '../../src/seams/random.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { type FakeConnection, fakeSockets } from './fake-relay-sockets.ts'
+import { gitWorkspace } from './git-workspace.ts'
 import { type TestKey, testKey } from './keys.ts'
 import { tempDir } from './temp-dir.ts'
 
@@ -60,8 +59,7 @@ export interface QuietBridge {
 
 export async function quietBridge(options: { disk?: Disk } = {}): Promise<QuietBridge> {
   const home = await tempDir()
-  const workspace = join(await tempDir(), 'site')
-  await mkdir(workspace)
+  const { path: workspace } = await gitWorkspace()
   const clock = fakeClock()
   const sockets = fakeSockets()
   const deps = { disk: options.disk ?? realDisk, clock, random: systemRandom, home }

@@ -71,7 +71,28 @@ describe('doctor', () => {
   it('says that a workspace is gone', async () => {
     await rm(place.workspace, { recursive: true })
     const failed = (await checks()).filter(({ ok }) => !ok)
-    expect(failed.map((check) => check.name)).toEqual(['workspace demo'])
+    expect(failed).toMatchObject([
+      {
+        name: 'workspace demo',
+        detail: expect.stringContaining('is gone'),
+        fix: expect.stringContaining("drawbridge workspace remove 'demo'"),
+      },
+    ])
+  })
+
+  it('says that a plain checkout cannot be written, only under a policy that would', async () => {
+    await place.ask(['autostart', 'on', '--workspace', 'demo', '--program', '/bin/sh', '--write'])
+    await place.ask(['workspace', 'remove', 'demo'])
+    await place.ask(['workspace', 'add', `demo=${join(place.base, 'repository')}`])
+    expect((await checks()).filter(({ ok }) => !ok)).toMatchObject([
+      {
+        name: 'workspace demo',
+        detail: expect.stringContaining('cannot be written'),
+        fix: expect.stringContaining('worktree add'),
+      },
+    ])
+    await place.ask(['autostart', 'off'])
+    expect((await checks()).filter(({ ok }) => !ok)).toEqual([])
   })
 })
 

@@ -6,6 +6,7 @@ import { pinProgram } from '../probe/program.ts'
 import type { Workspace } from '../workspace.ts'
 import { openAutostartJournal } from './journal.ts'
 import { type AutostartEngine, type AutostartPolicy, readPolicy, writePolicy } from './policy.ts'
+import { requireLinkedWorktree } from './writable-workspace.ts'
 
 /** What the owner says when auto-start is switched on; the program's pin follows from it. */
 export interface PolicyTerms {
@@ -31,8 +32,8 @@ export interface PolicyHome {
 
 /**
  * Switches auto-start on, replacing any policy there was, and notes it in the journal.
- * Refuses `not_found` for an unknown label, `invalid_command` for terms out of bounds, `io` for a program that is not there and
- * `unsafe_path` for one that is no regular file or lies in a workspace which its own turns could change.
+ * Refuses `not_found` for an unknown label, `invalid_command` for terms out of bounds, `io` for a program that is not there
+ * or a workspace to write that is no linked worktree, and `unsafe_path` for one that is no regular file or lies in a workspace which its own turns could change.
  * @returns the policy in force, with the program's canonical path and digest
  * @see spec/execution.md §13
  */
@@ -67,6 +68,11 @@ export async function switchOn(at: PolicyHome, terms: PolicyTerms): Promise<Auto
   }
   const within = await workspaceAroundProgram(policy, at.workspaces)
   if (within !== null) throw programInside(within)
+  if (terms.write_workspace) {
+    for (const workspace of at.workspaces) {
+      if (terms.workspaces.includes(workspace.label)) await requireLinkedWorktree(workspace)
+    }
+  }
   await writePolicy(at.disk, at.home, policy)
   await openAutostartJournal(at.disk, at.clock, at.home).append({ event: 'policy_on' })
   return policy
