@@ -1,5 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { controlConnectionsMax, controlLineBytesMax, controlPathBytesMax, controlWaitMs } from '../limits.ts'
+import {
+  controlConnectionsMax,
+  controlIdleMs,
+  controlLineBytesMax,
+  controlPathBytesMax,
+  controlWaitMs,
+} from '../limits.ts'
 import { sha256Hex } from '../protocol/digest.ts'
 import { toHex } from '../protocol/hex.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
@@ -56,9 +62,16 @@ export async function listenForControl(
 function serve(clock: Clock, socket: Socket, token: string, operator: Operator): void {
   const chunks: Buffer[] = []
   let bytes = 0
-  const limit = clock.after(controlWaitMs, () => socket.destroy())
+  const cut = () => void socket.destroy()
+  let limit = clock.after(controlIdleMs, cut)
+  const within = (ms: number) => {
+    limit.cancel()
+    if (!socket.destroyed) limit = clock.after(ms, cut)
+  }
   socket.on('close', () => limit.cancel())
-  socket.on('error', () => socket.destroy())
+  socket.on('error', cut)
+  // Whoever ends before a whole line is never answered, and must not keep others out.
+  socket.on('end', cut)
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > controlLineBytesMax + 1) return void socket.destroy()
@@ -66,9 +79,14 @@ function serve(clock: Clock, socket: Socket, token: string, operator: Operator):
     const feed = chunk.indexOf(0x0a)
     if (feed === -1) return
     socket.removeAllListeners('data')
+    socket.off('end', cut)
     socket.resume()
+    within(controlWaitMs)
     const line = Buffer.concat(chunks).subarray(0, bytes - chunk.length + feed)
-    void answerLine(line, token, operator).then((answer) => socket.end(answer))
+    void answerLine(line, token, operator).then((answer) => {
+      socket.end(answer)
+      within(controlIdleMs)
+    })
   })
 }
 
