@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import { Refusal } from '../protocol/refusal.ts'
 import { type Clock, systemClock } from '../seams/clock.ts'
-import type { Answer } from './output.ts'
+import { type Answer, exitCodeOf, refusalText } from './output.ts'
 import { jsonLine } from './printable.ts'
 
 const progressAfterMs = 300
@@ -38,6 +38,9 @@ export async function answer(
   if (said === null) return
   door.out(door.json ? jsonLine(said.json) : said.text)
   if (said.exit !== undefined) process.exitCode = said.exit
+  if (said.refusal === undefined) return
+  door.err(refusalText(said.refusal, door.json))
+  process.exitCode = exitCodeOf(said.refusal)
 }
 
 /** The options that every command takes. */

@@ -1,5 +1,5 @@
 import picocolors from 'picocolors'
-import { isRefusal } from '../protocol/refusal.ts'
+import { isRefusal, type Refusal } from '../protocol/refusal.ts'
 import { jsonLine, printable } from './printable.ts'
 
 /** What a command has to say: one JSON value, and the same for a person. */
@@ -8,6 +8,8 @@ export interface Answer {
   readonly text: string
   /** The exit code where it is not 0 although there is an answer. */
   readonly exit?: number
+  /** What went wrong although there is an answer: it is said too, and gives the exit code. */
+  readonly refusal?: Refusal
 }
 
 /** Colours for text on standard output: only on a terminal, and never with NO_COLOR. */

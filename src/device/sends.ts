@@ -111,5 +111,8 @@ function keptOnly({ kind, id }: Pick<Undecided, 'kind' | 'id'>): Refusal {
   return new Refusal(
     'interrupted',
     `interrupted before its answer: the ${kind} is kept in the outbox as ${id}`,
+    {
+      hint: 'drawbridge device outbox sends it again',
+    },
   )
 }

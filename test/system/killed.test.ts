@@ -46,9 +46,13 @@ describe('what is killed without warning', () => {
       '--json',
     ])
     expect([sent.code, JSON.parse(sent.stderr).error.code]).toEqual([1, 'timeout'])
+    // A program can follow it: what was kept is named.
+    const kept = JSON.parse(sent.stdout)
+    expect(kept).toMatchObject({ kind: 'queue', task, state: 'unknown', why: expect.any(String) })
     service = await serve()
     const outbox = await place.onDevice(['device', 'outbox'])
     expect(outbox.sends.map((one: { state: string }) => one.state)).toEqual(Array(3).fill('accepted'))
+    expect(outbox.sends[2].id).toBe(kept.id)
 
     await place.until('turn 3 to end', ['task', 'show', task], (now) => {
       return now.earlier?.length === 2 && now.run?.result != null

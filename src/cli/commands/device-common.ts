@@ -6,3 +6,8 @@ export const loopback = ['--loopback-test', 'also allows relays at ws:// loopbac
 export function deviceActions(): Promise<typeof import('../device/actions.ts')> {
   return import('../device/actions.ts')
 }
+
+/** What a device sends, loaded when it is needed. */
+export function deviceSends(): Promise<typeof import('../device/sends.ts')> {
+  return import('../device/sends.ts')
+}

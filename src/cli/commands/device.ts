@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings'
 import { declare, group, type Parent } from '../declare.ts'
 import { answer } from '../door.ts'
 import { anyText, anyWholeNumber, word } from '../options.ts'
-import { deviceActions, loopback, state } from './device-common.ts'
+import { deviceActions, deviceSends, loopback, state } from './device-common.ts'
 import { addDeviceQueue } from './device-queue.ts'
 
 /** `drawbridge device …`: a device on the command line, over the relay. @see spec/cli.md */
@@ -43,7 +43,7 @@ function addIdentity(device: Command): void {
     .option(...state, word)
     .option(...loopback)
     .action(async (options, command) => {
-      await answer(command, async (door) => (await deviceActions()).outbox(door, options))
+      await answer(command, async (door) => (await deviceSends()).outbox(door, options))
     })
 }
 
@@ -79,7 +79,7 @@ function addCreate(device: Command): void {
     .option(...state, word)
     .option(...loopback)
     .action(async (options, command) => {
-      await answer(command, async (door) => (await deviceActions()).create(door, options))
+      await answer(command, async (door) => (await deviceSends()).create(door, options))
     })
 }
 
@@ -97,7 +97,7 @@ function addSends(device: Command): void {
       .option(...state, word)
       .option(...loopback)
       .action(async (task, text, options, command) => {
-        await answer(command, async (door) => (await deviceActions()).send(door, kind, task, text, options))
+        await answer(command, async (door) => (await deviceSends()).send(door, kind, task, text, options))
       })
   }
   declare(
@@ -115,6 +115,6 @@ function addSends(device: Command): void {
     .option(...state, word)
     .option(...loopback)
     .action(async (task, text, options, command) => {
-      await answer(command, async (door) => (await deviceActions()).send(door, 'steer', task, text, options))
+      await answer(command, async (door) => (await deviceSends()).send(door, 'steer', task, text, options))
     })
 }
