@@ -5,6 +5,7 @@ import { hexId } from '../protocol/keys.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import { isIdentifier, isSingleLine } from '../protocol/text.ts'
 import type { Disk, FileIdentity } from '../seams/disk.ts'
+import { openIdentities } from './tasks/identities.ts'
 import { storeLayout } from './tasks/layout.ts'
 import { isSameIdentity } from './tasks/same-identity.ts'
 import { readStrict } from './tasks/strict.ts'
@@ -57,7 +58,9 @@ export interface Archive {
 export function openArchive(disk: Disk, dir: string): Archive {
   const layout = storeLayout(dir)
   const path = join(dir, 'archive.json')
-  const tasks = verifiedTasks(disk, layout)
+  // Nothing is reserved through it, only looked up.
+  const identities = openIdentities(disk, layout, (work) => work())
+  const tasks = verifiedTasks(disk, layout, identities)
 
   async function locked<T>(lockPath: string, work: () => Promise<T>): Promise<T> {
     const lock = await disk.lock(lockPath, storeWaitMs, { create: true, volatile: true })

@@ -39,7 +39,6 @@ export function storeHandle(
   { waitMs, readOnly }: HandleOptions,
 ): StoreHandle {
   const { layout } = store
-  const tasks = verifiedTasks(disk, layout)
   let state: 'open' | 'failed' | 'closed' = 'open'
 
   const refuseUnlessOpen = () => {
@@ -55,6 +54,8 @@ export function storeHandle(
       throw error
     }
   }
+  const identities = openIdentities(disk, layout, write)
+  const tasks = verifiedTasks(disk, layout, identities)
   const lock = async (path: string) => {
     if (readOnly) throw new Refusal('io', 'the task store is open for reading only')
     // A lock file of a task means nothing once nobody holds it, so it need not outlive a crash.
@@ -65,7 +66,7 @@ export function storeHandle(
     disk,
     layout,
     tasks,
-    identities: openIdentities(disk, layout.identities, write),
+    identities,
     lock,
     async check() {
       refuseUnlessOpen()

@@ -2,6 +2,7 @@ import { identitiesBytesMax, identitiesMax, tasksMax } from '../../limits.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { isIdentifier } from '../../protocol/text.ts'
 import type { Disk, FileIdentity } from '../../seams/disk.ts'
+import type { StoreLayout } from './layout.ts'
 import { isSameIdentity } from './same-identity.ts'
 
 /** One accepted command id: what makes it impossible to use it again, even in another task. */
@@ -11,10 +12,19 @@ export interface Identity {
   readonly submit: boolean
 }
 
-/** The log of accepted command ids. @see spec/store.md §6, §10 */
+/**
+ * The log of accepted command ids. It only grows, and an id is in it before it is in a task's file: a log that says
+ * otherwise has lost something, which every call refuses as `corrupt_store`.
+ * @see spec/store.md §6, §10
+ */
 export interface Identities {
   /** The task that a command id belongs to; undefined when it is free. Needs no lock. */
   ownerOf(commandId: string): Promise<string | undefined>
+  /**
+   * Checks that a task has these ids. Its file was read before: a log that is read later has them all.
+   * @throws `corrupt_store` when it does not
+   */
+  requireOwned(taskId: string, commandIds: Iterable<string>): Promise<void>
   /**
    * Reserves a command id, durably. The caller holds `tasks.lock`. An id that this task has already is fine: an
    * earlier attempt crashed before its task file was written.
@@ -31,22 +41,29 @@ interface Contents {
 }
 
 /**
- * The identities in the log at `path`, read again whenever the file is not the one last seen.
+ * The identities of a store, read again whenever the file is not the one last seen.
  * @param write runs what changes the log, and hears of its failure
  */
 export function openIdentities(
   disk: Disk,
-  path: string,
+  layout: StoreLayout,
   write: <T>(work: () => Promise<T>) => Promise<T>,
 ): Identities {
+  const path = layout.identities
   let seen: { identity: FileIdentity; contents: Contents } | null = null
+  let latest: Contents | null = null
 
   async function current(): Promise<Contents> {
     const identity = await disk.identity(path)
     if (identity !== null && seen !== null && isSameIdentity(identity, seen.identity)) return seen.contents
+    const earlier = latest === null ? [] : [...latest.owners]
+    const tasks = await submittedTasks(disk, layout)
     const bytes = await disk.read(path, identitiesBytesMax)
     if (identity === null || bytes === null) throw new Refusal('corrupt_store', 'identities.log is missing')
     const contents = parseIdentities(bytes)
+    for (const [id, taskId] of earlier) requireOwner(contents, id, taskId)
+    if (tasks.some((taskId) => !contents.submitted.has(taskId))) throw lostIds()
+    latest = contents
     const after = await disk.identity(path)
     seen = after !== null && isSameIdentity(identity, after) ? { identity, contents } : null
     return contents
@@ -69,6 +86,10 @@ export function openIdentities(
     async ownerOf(commandId) {
       return (await current()).owners.get(commandId)
     },
+    async requireOwned(taskId, commandIds) {
+      const contents = await current()
+      for (const id of commandIds) requireOwner(contents, id, taskId)
+    },
     async reserve(identity) {
       const contents = await current()
       if (isReserved(contents, identity)) return
@@ -80,6 +101,25 @@ export function openIdentities(
 /** The line of an accepted command, newline included. */
 export function identityLine({ command_id, task_id, submit }: Identity): Uint8Array {
   return new TextEncoder().encode(`${JSON.stringify({ command_id, task_id, submit })}\n`)
+}
+
+/** The tasks that have a file, and so were submitted. */
+async function submittedTasks(disk: Disk, { tasks }: StoreLayout): Promise<string[]> {
+  const names = (await disk.list(tasks)) ?? []
+  return names
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => name.slice(0, -'.json'.length))
+    .filter(isIdentifier)
+}
+
+function requireOwner({ owners }: Contents, commandId: string, taskId: string): void {
+  if (owners.get(commandId) !== taskId) throw lostIds()
+}
+
+function lostIds(): Refusal {
+  return new Refusal('corrupt_store', 'identities.log has lost command ids that tasks have used', {
+    hint: 'put back identities.log from a backup',
+  })
 }
 
 /** Whether this task has the id already. Refuses whatever keeps it from being reserved. */

@@ -1,5 +1,6 @@
 import { taskFileBytesMax, verifiedBytesMax } from '../../limits.ts'
 import type { Disk, FileIdentity } from '../../seams/disk.ts'
+import type { Identities } from './identities.ts'
 import type { StoreLayout } from './layout.ts'
 import { replayTaskFile } from './replay.ts'
 import { isSameIdentity } from './same-identity.ts'
@@ -7,10 +8,10 @@ import type { VerifiedTask } from './task-file.ts'
 
 /**
  * Reads task files, replaying each one unless this process has verified that very file before. Nothing is believed
- * that was not verified once, by this process.
+ * that was not verified once, by this process: from its own records, and against the log of ids.
  */
 export interface VerifiedTasks {
-  /** The task as its file says now; null when there is no file. Refuses as `replayTaskFile` and `Disk.read` do. */
+  /** The task as its file says now; null when there is no file. Refuses as `replayTaskFile`, `requireOwned` and `Disk.read` do. */
   load(taskId: string): Promise<VerifiedTask | null>
   /** Tells that this process, holding the task's lock, has just written `verified`. */
   written(taskId: string, verified: VerifiedTask): Promise<void>
@@ -21,7 +22,11 @@ interface Kept {
   readonly verified: VerifiedTask
 }
 
-export function verifiedTasks(disk: Disk, layout: StoreLayout): VerifiedTasks {
+export function verifiedTasks(
+  disk: Disk,
+  layout: StoreLayout,
+  identities: Pick<Identities, 'requireOwned'>,
+): VerifiedTasks {
   const kept = new Map<string, Kept>()
   let keptBytes = 0
 
@@ -53,6 +58,7 @@ export function verifiedTasks(disk: Disk, layout: StoreLayout): VerifiedTasks {
       const bytes = await disk.read(path, taskFileBytesMax)
       if (bytes === null) return null
       const verified = replayTaskFile(bytes, taskId)
+      await identities.requireOwned(taskId, verified.receipts.keys())
       const after = await disk.identity(path)
       // Replaced meanwhile: what was read is true of some moment, and that is all a reader is promised.
       if (identity !== null && after !== null && isSameIdentity(identity, after))
