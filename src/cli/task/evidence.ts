@@ -12,6 +12,7 @@ import { knownTask } from '../known-task.ts'
 import { type Answer, facts } from '../output.ts'
 import { jsonLine } from '../printable.ts'
 import { stepsText } from '../steps.ts'
+import { madeRepositories } from './made-repositories.ts'
 
 const limitDefault = 100
 
@@ -80,7 +81,11 @@ function viewText(found: TaskView): string {
     ...(run?.result ? [['ending', run.result.ending] as const] : []),
     ...(found.artifact_error === null ? [] : [['artifacts', found.artifact_error] as const]),
   ])
-  const changes = (artifacts?.entries ?? []).map(({ path, state }) => [state, path] as const)
+  const entries = artifacts?.entries ?? []
+  const changes: (readonly [string, string])[] = entries.map(({ path, state }) => [state, path])
+  for (const path of madeRepositories(entries)) {
+    changes.push(['look first', `the turn made ${path}: its hooks are the turn's`])
+  }
   const more = evidence.more_available
     ? `${evidence.total_steps} steps in all; --json gives the cursor\n`
     : ''
