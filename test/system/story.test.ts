@@ -76,7 +76,8 @@ describe('the story by hand', () => {
     await writeFile(join(place.workspace, 'gate'), '')
     await place.until('turn 3 to run', ['task', 'show', task], isUp(3))
 
-    // The device interrupts turn 3.
+    // The device sees turn 3 and interrupts it.
+    await place.onDevice(['device', 'read', task])
     await place.onDevice(['device', 'interrupt', task, 'That will do.'])
     const shown = await place.until('turn 3 to end', ['task', 'show', task], (now) => now.run?.result != null)
     expect(shown).toMatchObject({ status: 'finished', execution: 'stopped' })

@@ -102,6 +102,8 @@ async function laterTurns(stage: Stage, cast: Cast, task: string, say: Say): Pro
 }
 
 async function interrupt(stage: Stage, cast: Cast, task: string, say: Say): Promise<void> {
+  // An interrupt is meant for the turn that the device has seen.
+  await cast.ask(['device', 'read', task, ...onDevice(stage)])
   await cast.ask(['device', 'interrupt', task, 'That will do.', ...onDevice(stage)])
   const ended = await cast.until(
     'turn 3 to end',
