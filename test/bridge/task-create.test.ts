@@ -83,6 +83,11 @@ describe('creating a task', () => {
         writeFile(join(dir, 'task', `task-${index}.json`), '', { mode: 0o600 }),
       ),
     )
+    const ids = Array.from(
+      { length: share },
+      (_, index) => `{"command_id":"submit-${index}","task_id":"task-${index}","submit":true}\n`,
+    )
+    await writeFile(join(dir, 'identities.log'), ids.join(''))
     await expect(createTask(context, byDevice, asked)).rejects.toMatchObject({ code: 'bounds' })
     expect(await createTask(context, byOwner, asked)).toBe(deviceTaskId(keys.owner, id(1)))
   })
