@@ -52,8 +52,8 @@ describe('a living process', () => {
 
 describe('a zombie', () => {
   it('is not alive, alone or in its group', async () => {
-    // The shell replaced itself by a program that never waits for its child.
-    start('sh -c "exit 0" & echo $!; exec sleep 30')
+    // The shell replaces itself by a program that never waits for its child; the child ends only after that.
+    start('sh -c \'until [ "$(cat /proc/$PPID/comm)" = sleep ]; do :; done\' & echo $!; exec sleep 30')
     const child = Number(await word())
     const identity = readIdentity(child)
     await expect.poll(() => readStat(child)?.state).toBe('Z')
