@@ -22,7 +22,18 @@ export async function setStage(): Promise<Stage> {
   const home = join(base, 'home')
   const device = join(base, 'device')
   const workspace = join(base, 'workspace')
+  const git = (...args: string[]) =>
+    execa('git', [
+      '-C',
+      workspace,
+      '-c',
+      'user.name=Bench',
+      '-c',
+      'user.email=bench@example.invalid',
+      ...args,
+    ])
   await execa('git', ['init', '--quiet', workspace])
+  await git('commit', '--quiet', '--allow-empty', '--message', 'Begin')
   const env = { ...environment, DRAWBRIDGE_HOME: home }
   const ask = async (args: readonly string[], input = ''): Promise<Record<string, unknown>> => {
     const { stdout } = await execa(process.execPath, [program, ...args, '--json'], { env, input })
