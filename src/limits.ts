@@ -89,6 +89,7 @@ export const relayAuthTriesMax = 3
 export const relayChallengeMs = 300
 export const relayAuthMs = 5_000
 export const relayLiveSeconds = 20
+export const relaySigningSeconds = 60
 export const seenEventsMax = 65_536
 export const historySeconds = 60
 

@@ -4,10 +4,11 @@ import {
   relayDeadSeconds,
   relayLiveSeconds,
   relayPingSeconds,
+  relaySigningSeconds,
 } from '../limits.ts'
 import { type Clock, nowSeconds, type Timer } from '../seams/clock.ts'
 import type { DialRelay, RelaySocket } from '../seams/relay-socket.ts'
-import type { NostrEvent } from './event.ts'
+import type { EventTemplate, NostrEvent } from './event.ts'
 import type { Filter, OkPrefix } from './relay-frames.ts'
 import {
   createRelaySession,
@@ -15,11 +16,12 @@ import {
   type RelaySession,
   type SessionEffect,
 } from './relay-session.ts'
-import type { Signer } from './signer.ts'
+import type { EventSigner } from './signer.ts'
 
 export interface RelayConnectionOptions {
   readonly url: string
-  readonly signer: Signer
+  /** Signs AUTH; a remote signer may take its time. */
+  readonly signer: EventSigner
   readonly clock: Clock
   readonly dial: DialRelay
   /** The ID of the one subscription. */
@@ -72,8 +74,8 @@ export function connectRelay(
   options: RelayConnectionOptions,
   events: RelayConnectionEvents,
 ): RelayConnection {
-  const { url, signer, clock, subscription, filters } = options
-  const session = createRelaySession({ url, signer, subscription, filters, now: () => nowSeconds(clock) })
+  const { url, clock, subscription, filters } = options
+  const session = createRelaySession({ url, subscription, filters, now: () => nowSeconds(clock) })
   const timers = new Map()
   const state: State = { options, events, session, timers, socket: null, heardMs: clock.nowMs(), over: false }
   watchForLive(state)
@@ -131,6 +133,9 @@ function perform(state: State, effects: readonly SessionEffect[]): void {
       case 'send':
         state.socket?.send(effect.text)
         break
+      case 'sign':
+        sign(state, effect.template)
+        break
       case 'event':
         state.events.event(effect.event, effect.stored)
         break
@@ -147,14 +152,30 @@ function perform(state: State, effects: readonly SessionEffect[]): void {
   watchForLive(state)
 }
 
+/** A signer that answers at once is answered for at once; a later answer finds the session as it is then. */
+function sign(state: State, template: EventTemplate): void {
+  const failed = () => perform(state, state.over ? [] : state.session.unsigned(template))
+  try {
+    const signed = state.options.signer.sign(template)
+    if (signed instanceof Promise)
+      void signed.then((event) => perform(state, state.session.signed(event)), failed)
+    else perform(state, state.session.signed(signed))
+  } catch {
+    failed()
+  }
+}
+
 /** From the dial on, and again from the moment a subscription is lost, it has a bounded time to be live. */
 function watchForLive(state: State): void {
   if (state.session.isLive()) {
     state.timers.get('live')?.cancel()
     state.timers.delete('live')
   } else if (!state.timers.has('live')) {
+    // A person may have to allow a remote signer to sign: that time is not the relay's.
+    const tooLate = () => end(state, { prefix: null, message: 'no live subscription in time' })
     arm(state, 'live', relayLiveSeconds * 1000, () => {
-      end(state, { prefix: null, message: 'no live subscription in time' })
+      if (state.session.isSigning()) arm(state, 'live', relaySigningSeconds * 1000, tooLate)
+      else tooLate()
     })
   }
 }

@@ -1,5 +1,5 @@
 import { relayAuthTriesMax } from '../limits.ts'
-import { eventJson, type NostrEvent } from './event.ts'
+import { type EventTemplate, eventJson, type NostrEvent } from './event.ts'
 import {
   type Filter,
   frameText,
@@ -8,7 +8,6 @@ import {
   parseRelayFrame,
   type RelayFrame,
 } from './relay-frames.ts'
-import type { Signer } from './signer.ts'
 
 /** What a relay said of a published event, or that it never said anything. */
 export type PublishOutcome =
@@ -20,6 +19,8 @@ export type PublishOutcome =
 /** What the holder of the connection must do, in order. */
 export type SessionEffect =
   | { readonly kind: 'send'; readonly text: string }
+  /** Sign this AUTH and hand it to `signed`, or say `unsigned`. */
+  | { readonly kind: 'sign'; readonly template: EventTemplate }
   /** An event of the subscription, its signature unchecked. `stored`: sent before the end of stored events. */
   | { readonly kind: 'event'; readonly event: NostrEvent; readonly stored: boolean }
   /** Everything stored was sent; from here on events are live. */
@@ -31,7 +32,6 @@ export type SessionEffect =
 export interface RelaySessionOptions {
   /** Exactly the URL that was dialled: the only one AUTH is ever signed for. */
   readonly url: string
-  readonly signer: Signer
   /** The ID of the one subscription. */
   readonly subscription: string
   /** Asked each time the subscription is (re)opened. */
@@ -45,13 +45,18 @@ export interface RelaySession {
   /** The relay was given its time to challenge (or to answer AUTH) and did not: go on without. */
   patienceEnded(): SessionEffect[]
   received(text: string): SessionEffect[]
+  /** The AUTH that was asked for, signed. One to a challenge that was replaced meanwhile means nothing. */
+  signed(event: NostrEvent): SessionEffect[]
+  /** The AUTH with this template cannot be signed: as good as a relay that refused it. */
+  unsigned(template: EventTemplate): SessionEffect[]
   /** Publishes once the subscription was asked for; an event that is still pending is sent again. */
   publish(event: NostrEvent): SessionEffect[]
   /** Stops expecting an OK for an event. */
   forget(id: string): void
   isLive(): boolean
-  /** An AUTH was sent and not answered yet. */
+  /** An AUTH is being signed, or was sent and not answered yet. */
   isAuthenticating(): boolean
+  isSigning(): boolean
 }
 
 interface Pending {
@@ -62,8 +67,8 @@ interface Pending {
 
 interface State {
   challenge: string | null
-  /** The AUTH that was sent and not yet answered. */
-  asked: { id: string; challenge: string } | null
+  /** The AUTH that was not yet answered; its ID is null while it is being signed. */
+  asked: { id: string | null; challenge: string } | null
   /** AUTHs since the relay was last content: one that never is ends the connection. */
   tries: number
   subscription: 'unasked' | 'asked' | 'live' | 'closed'
@@ -86,14 +91,14 @@ export function createRelaySession(options: RelaySessionOptions): RelaySession {
   }
   return {
     patienceEnded() {
-      if (state.subscription !== 'unasked') return []
-      state.asked = null
-      return subscribe(state, options)
+      return state.subscription === 'unasked' ? subscribe(state, options) : []
     },
     received(text) {
       const frame = parseRelayFrame(text)
       return frame === null ? [] : receive(state, options, frame)
     },
+    signed: (event) => signed(state, options, event),
+    unsigned: (template) => unsigned(state, options, template),
     publish(event) {
       state.pending.set(event.id, { event, refusals: state.pending.get(event.id)?.refusals ?? 0 })
       const going = state.subscription === 'asked' || state.subscription === 'live'
@@ -102,6 +107,7 @@ export function createRelaySession(options: RelaySessionOptions): RelaySession {
     forget: (id) => void state.pending.delete(id),
     isLive: () => state.subscription === 'live',
     isAuthenticating: () => state.asked !== null,
+    isSigning: () => state.asked?.id === null,
   }
 }
 
@@ -111,7 +117,7 @@ function receive(state: State, options: RelaySessionOptions, frame: RelayFrame):
       state.challenge = frame.challenge
       return authenticate(state, options)
     case 'OK':
-      return frame.event === state.asked?.id
+      return state.asked !== null && frame.event === state.asked.id
         ? answered(state, options, frame)
         : published(state, options, frame)
     case 'EVENT':
@@ -137,17 +143,35 @@ function authenticate(state: State, options: RelaySessionOptions): SessionEffect
   if (state.tries > relayAuthTriesMax) {
     return [{ kind: 'lost', prefix: 'auth-required', message: 'the relay keeps asking for authentication' }]
   }
-  const event = options.signer.sign({
-    kind: 22_242,
-    created_at: options.now(),
-    tags: [
-      ['relay', options.url],
-      ['challenge', challenge],
-    ],
-    content: '',
-  })
-  state.asked = { id: event.id, challenge }
+  state.asked = { id: null, challenge }
+  return [{ kind: 'sign', template: authTemplate(options, challenge) }]
+}
+
+function authTemplate({ url, now }: RelaySessionOptions, challenge: string): EventTemplate {
+  const tags = [
+    ['relay', url],
+    ['challenge', challenge],
+  ]
+  return { kind: 22_242, created_at: now(), tags, content: '' }
+}
+
+function signed(state: State, { url }: RelaySessionOptions, event: NostrEvent): SessionEffect[] {
+  const { asked } = state
+  const isIt = event.kind === 22_242 && tagValue(event, 'relay') === url
+  if (asked === null || asked.id !== null || !isIt || tagValue(event, 'challenge') !== asked.challenge)
+    return []
+  asked.id = event.id
   return [{ kind: 'send', text: `["AUTH",${eventJson(event)}]` }]
+}
+
+function unsigned(state: State, options: RelaySessionOptions, template: EventTemplate): SessionEffect[] {
+  const { asked } = state
+  if (asked === null || asked.id !== null || tagValue(template, 'challenge') !== asked.challenge) return []
+  return refused(state, options, { prefix: 'none', message: 'the authentication could not be signed' })
+}
+
+function tagValue({ tags }: EventTemplate, name: string): string | undefined {
+  return tags.find((tag) => tag[0] === name)?.[1]
 }
 
 type OkFrame = Extract<RelayFrame, { type: 'OK' }>
@@ -158,14 +182,20 @@ type ClosedFrame = Extract<RelayFrame, { type: 'CLOSED' }>
  * before may have been answered as to a stranger. Refused: no end by itself, it may not insist on AUTH here.
  */
 function answered(state: State, options: RelaySessionOptions, frame: OkFrame): SessionEffect[] {
+  if (!frame.accepted) return refused(state, options, frame)
   state.asked = null
-  if (frame.accepted) {
-    if (state.subscription === 'live') state.tries = 0
-    return subscribe(state, options)
-  }
+  if (state.subscription === 'live') state.tries = 0
+  return subscribe(state, options)
+}
+
+function refused(state: State, options: RelaySessionOptions, why: Pick<OkFrame, 'prefix' | 'message'>) {
+  state.asked = null
   if (state.subscription === 'unasked') return subscribe(state, options)
-  if (state.subscription === 'closed') return [{ kind: 'lost', prefix: frame.prefix, message: frame.message }]
-  return []
+  return state.subscription === 'closed' ? [lost(why)] : []
+}
+
+function lost({ prefix, message }: Pick<OkFrame, 'prefix' | 'message'>): SessionEffect {
+  return { kind: 'lost', prefix, message }
 }
 
 function published(state: State, options: RelaySessionOptions, frame: OkFrame): SessionEffect[] {
@@ -190,7 +220,7 @@ function closed(state: State, options: RelaySessionOptions, frame: ClosedFrame):
   state.subscription = 'closed'
   // Relays say `restricted` too when they want to know who asks.
   if (frame.prefix === 'auth-required' || frame.prefix === 'restricted') return authenticate(state, options)
-  return [{ kind: 'lost', prefix: frame.prefix, message: frame.message }]
+  return [lost(frame)]
 }
 
 function subscribe(state: State, options: RelaySessionOptions): SessionEffect[] {

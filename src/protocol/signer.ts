@@ -4,8 +4,15 @@ import { type EventTemplate, eventSchema, type NostrEvent } from './event.ts'
 import { publicKeyOf, secretBytes } from './keys.ts'
 import { isKnownSignature, rememberSignature } from './known-signatures.ts'
 
-/** Signs with one key, which it never shows. */
-export interface Signer {
+/** Signs with one key, perhaps elsewhere: a remote signer takes its time, and may fail. */
+export interface EventSigner {
+  /** 64 lowercase hex. */
+  readonly publicKey: string
+  sign(template: EventTemplate): NostrEvent | Promise<NostrEvent>
+}
+
+/** Signs at once with one key, which it never shows. */
+export interface Signer extends EventSigner {
   /** 64 lowercase hex. */
   readonly publicKey: string
   sign(template: EventTemplate): NostrEvent

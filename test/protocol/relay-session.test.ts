@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { relayAuthTriesMax } from '../../src/limits.ts'
+import type { EventTemplate } from '../../src/protocol/event.ts'
 import {
   createRelaySession,
   type RelaySession,
@@ -20,14 +21,20 @@ beforeEach(() => {
   now = 1_795_000_000
   session = createRelaySession({
     url,
-    signer: host.signer,
     subscription: 'in',
     filters: () => [{ kinds: [3188], since: now - 60 }],
     now: () => now,
   })
 })
 
-const hear = (...frame: unknown[]): SessionEffect[] => session.received(JSON.stringify(frame))
+/** What a frame leads to, every AUTH signed at once. */
+const hear = (...frame: unknown[]): SessionEffect[] => signAll(session.received(JSON.stringify(frame)))
+const signAll = (effects: SessionEffect[]): SessionEffect[] =>
+  effects.flatMap((effect) =>
+    effect.kind === 'sign' ? session.signed(host.signer.sign(effect.template)) : [effect],
+  )
+const templates = (effects: SessionEffect[]): EventTemplate[] =>
+  effects.flatMap((effect) => (effect.kind === 'sign' ? [effect.template] : []))
 const sent = (effects: SessionEffect[]): unknown[][] =>
   effects.flatMap((effect) => (effect.kind === 'send' ? [JSON.parse(effect.text)] : []))
 const kinds = (effects: SessionEffect[]): string[] =>
@@ -75,6 +82,54 @@ describe('opening', () => {
     const again = hear('CLOSED', 'in', 'auth-required: who are you')
     expect(answerAuth(again, false, 'restricted: not a member')).toEqual([
       { kind: 'lost', prefix: 'restricted', message: 'restricted: not a member' },
+    ])
+  })
+})
+
+describe('a signer that takes its time', () => {
+  const challenged = (challenge: string): SessionEffect[] =>
+    session.received(JSON.stringify(['AUTH', challenge]))
+
+  it('holds up nothing else, and its AUTH goes out when it is there', () => {
+    const [template] = templates(challenged('c1'))
+    if (template === undefined) throw new Error('nothing to sign')
+    expect(session.isSigning()).toBe(true)
+    expect(kinds(session.patienceEnded())).toEqual(['REQ'])
+    expect(hear('EOSE', 'in')).toEqual([{ kind: 'live' }])
+    const sending = session.signed(host.signer.sign(template))
+    expect([kinds(sending), session.isSigning(), session.isAuthenticating()]).toEqual([['AUTH'], false, true])
+    expect(kinds(answerAuth(sending))).toEqual(['REQ'])
+  })
+
+  it('is not asked twice for one challenge, and its answer to a challenge that was replaced is dropped', () => {
+    const [first] = templates(challenged('c1'))
+    expect(challenged('c1')).toEqual([])
+    const [second] = templates(challenged('c2'))
+    if (first === undefined || second === undefined) throw new Error('nothing to sign')
+    expect(session.signed(host.signer.sign(first))).toEqual([])
+    expect(session.unsigned(first)).toEqual([])
+    expect(kinds(session.signed(host.signer.sign(second)))).toEqual(['AUTH'])
+  })
+
+  it('that signs something else has signed nothing', () => {
+    const [template] = templates(challenged('c1'))
+    if (template === undefined) throw new Error('nothing to sign')
+    const elsewhere = [
+      ['relay', 'wss://other.example.net/'],
+      ['challenge', 'c1'],
+    ]
+    expect(session.signed(host.signer.sign({ ...template, tags: elsewhere }))).toEqual([])
+    expect(session.signed(host.signer.sign({ ...template, kind: 1 }))).toEqual([])
+  })
+
+  it('and fails is as good as a refusal: ask all the same, give up when the relay insists', () => {
+    const [template] = templates(challenged('c1'))
+    if (template === undefined) throw new Error('nothing to sign')
+    expect(kinds(session.unsigned(template))).toEqual(['REQ'])
+    const [again] = templates(session.received('["CLOSED","in","auth-required: who"]'))
+    if (again === undefined) throw new Error('nothing to sign')
+    expect(session.unsigned(again)).toEqual([
+      { kind: 'lost', prefix: 'none', message: 'the authentication could not be signed' },
     ])
   })
 })
