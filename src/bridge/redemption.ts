@@ -71,7 +71,7 @@ function newGrant(
     issued_at: now,
     expires_at: invitation.grant_expires_at,
   }
-  return { grant, authorization: sealGrant(sealer, grant), revoked_at: null, last_seen: now }
+  return { grant, authorization: sealGrant(sealer, grant), revoked_at: null, last_seen: now, renews: [] }
 }
 
 function issuerKey(record: AccessRecord, issuer: Issuer): string {

@@ -59,6 +59,7 @@ export function grantEntry(
     authorization: someEvent(0xc1),
     revoked_at,
     last_seen: null,
+    renews: [],
   }
 }
 

@@ -1,5 +1,14 @@
 import * as z from 'zod'
-import { epochsMax, grantsMax, invitationsMax, repliesPerInvitationMax } from '../../limits.ts'
+import {
+  enrollmentAttemptsMax,
+  enrollmentsMax,
+  epochsMax,
+  grantsMax,
+  invitationsMax,
+  renewedKeptMax,
+  repliesPerInvitationMax,
+} from '../../limits.ts'
+import { enrollmentRequestSchema } from '../../protocol/bodies/enrollment-request.ts'
 import { grantSchema } from '../../protocol/bodies/grant.ts'
 import { eventSchema } from '../../protocol/event.ts'
 import { digestText, hexId, publicKey, unixSeconds } from '../../protocol/keys.ts'
@@ -12,6 +21,8 @@ const grantEntry = z.strictObject({
   authorization: eventSchema,
   revoked_at: unixSeconds.nullable(),
   last_seen: unixSeconds.nullable(),
+  /** For a renewal, the grants before it in its line, the newest first; empty for a grant that was asked for. */
+  renews: z.array(hexId).max(renewedKeptMax).default([]),
 })
 export type GrantEntry = z.infer<typeof grantEntry>
 
@@ -50,6 +61,22 @@ const invitationEntry = z.strictObject({
 })
 export type InvitationEntry = z.infer<typeof invitationEntry>
 
+const enrollmentEntry = z.strictObject({
+  /** The body whose sealed copies went to those who may approve. */
+  request: enrollmentRequestSchema,
+  /** What an approval or a denial names. */
+  digest: digestText,
+  /** Of the code that is shown at the host; the code itself is nowhere. */
+  code_digest: digestText,
+  /** How many wrong codes came. */
+  attempts: z.int().min(0).max(enrollmentAttemptsMax),
+  denied_at: unixSeconds.nullable(),
+  /** When the last wrong code that is allowed came. */
+  closed_at: unixSeconds.nullable(),
+  approved: z.strictObject({ device: publicKey, grant: hexId, at: unixSeconds }).nullable(),
+})
+export type EnrollmentEntry = z.infer<typeof enrollmentEntry>
+
 /** The whole access book as it lies on disk. Values are never changed in place: each rule returns a new record. */
 export const accessRecord = z.strictObject({
   schema: z.literal('drawbridge.access.v1'),
@@ -57,11 +84,14 @@ export const accessRecord = z.strictObject({
   owner: publicKey,
   grants: z.array(grantEntry).max(grantsMax),
   invitations: z.array(invitationEntry).max(invitationsMax),
+  /** A book of an earlier version has none. */
+  enrollments: z.array(enrollmentEntry).max(enrollmentsMax).default([]),
   epochs: z.array(z.strictObject({ device: publicKey, epoch: z.int().min(0) })).max(epochsMax),
 })
 export type AccessRecord = z.infer<typeof accessRecord>
 
 /** The book of a host that has met nobody yet. */
 export function emptyAccessRecord(host: string, owner: string): AccessRecord {
-  return { schema: 'drawbridge.access.v1', host, owner, grants: [], invitations: [], epochs: [] }
+  const empty = { grants: [], invitations: [], enrollments: [], epochs: [] }
+  return { schema: 'drawbridge.access.v1', host, owner, ...empty }
 }
