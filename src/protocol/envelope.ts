@@ -1,45 +1,23 @@
 import * as z from 'zod'
-import {
-  bodyBytesMax,
-  envelopeContentBytesMax,
-  envelopeOverheadBytesMax,
-  plaintextBytesMax,
-} from '../limits.ts'
+import { envelopeContentBytesMax, plaintextBytesMax } from '../limits.ts'
 import type { Random } from '../seams/random.ts'
-import { isOpaquePath } from './body.ts'
 import { sha256Digest } from './digest.ts'
+import { envelopeText, readEnvelope, unreadable } from './envelope-text.ts'
 import { envelopeTimesAgree } from './envelope-times.ts'
-import type { NostrEvent } from './event.ts'
+import type { EventTemplate, NostrEvent } from './event.ts'
 import { eventJson } from './event.ts'
-import { count, header } from './fields.ts'
 import { jcs } from './jcs.ts'
-import { isJsonObject, type JsonObject } from './json-value.ts'
-import { digestText, hexId, publicKey, unixSeconds } from './keys.ts'
+import type { JsonObject } from './json-value.ts'
+import { hexId, publicKey } from './keys.ts'
 import { decryptToBytes, encrypt, payloadChars } from './nip44.ts'
 import { Refusal } from './refusal.ts'
 import { type Signer, verifyEvent } from './signer.ts'
-import { parseStrictJson } from './strict-json.ts'
 import { utf8Bytes } from './text.ts'
 
 /** The kind of an event that carries a private artifact. @see spec/wire.md §2 */
 export const artifactKind = 3_188
 
 const artifactTag = 'oa:artifact:v1'
-const envelopeVersion = 'openagents.artifact-envelope.v1'
-const mediaType = 'application/json'
-
-const envelopeSchema = z.strictObject({
-  ...header(envelopeVersion),
-  artifact: z.strictObject({
-    digest: digestText,
-    size: count.max(bodyBytesMax),
-    media_type: z.literal(mediaType),
-    schema: z.string(),
-  }),
-  inline: z.custom<JsonObject>(isJsonObject),
-  issued_at: unixSeconds,
-  retain_until: unixSeconds,
-})
 
 /** What an envelope said, its body still to be read by `parseBody`. Keys and the mailbox are 64 hex. */
 export interface OpenedEnvelope {
@@ -51,6 +29,16 @@ export interface OpenedEnvelope {
   readonly body: JsonObject
   readonly issued_at: number
   readonly retain_until: number
+  /** Whether an integer in the operation of a request is not written as one; opened only when that is asked for. */
+  readonly looseOperation?: true
+}
+
+/** How an envelope is opened. */
+export interface Opening {
+  /** Content above this is not decrypted: 400 KiB unless less is asked. */
+  readonly contentBytesMax?: number
+  /** Opens a request in whose `op` alone an integer is loose (`1.0`), so that it can be answered. */
+  readonly looseOperations?: boolean
 }
 
 /** Where a sealed body goes and how long it is of use. Times are Unix seconds. */
@@ -72,22 +60,36 @@ export interface Sealing {
  * @see spec/wire.md §2
  */
 export function sealEnvelope(sealing: Sealing): NostrEvent {
-  const { signer, recipient, mailbox, body, issuedAt, retainUntil } = sealing
+  const plaintext = envelopePlaintext(sealing)
+  const content = encrypt(plaintext, sealing.conversationKey, sealing.random.bytes(32))
+  return sealing.signer.sign(envelopeTemplate(sealing, content))
+}
+
+/** What an envelope encrypts. Refuses as `sealEnvelope` does. */
+export function envelopePlaintext({
+  body,
+  issuedAt,
+  retainUntil,
+}: Pick<Sealing, 'body' | 'issuedAt' | 'retainUntil'>): string {
   const plaintext = envelopeText(body, issuedAt, retainUntil)
   const bytes = utf8Bytes(plaintext)
   if (bytes > plaintextBytesMax) {
     throw new Refusal('bounds', `envelope of ${bytes} bytes is over ${plaintextBytesMax}`)
   }
-  return signer.sign({
-    kind: artifactKind,
-    created_at: issuedAt,
-    tags: [
-      ['p', recipient],
-      ['h', mailbox],
-      ['t', artifactTag],
-    ],
-    content: encrypt(plaintext, sealing.conversationKey, sealing.random.bytes(32)),
-  })
+  return plaintext
+}
+
+/** What the author of an envelope signs. */
+export function envelopeTemplate(
+  { recipient, mailbox, issuedAt }: Pick<Sealing, 'recipient' | 'mailbox' | 'issuedAt'>,
+  content: string,
+): EventTemplate {
+  const tags = [
+    ['p', recipient],
+    ['h', mailbox],
+    ['t', artifactTag],
+  ]
+  return { kind: artifactKind, created_at: issuedAt, tags, content }
 }
 
 /**
@@ -139,11 +141,22 @@ export function envelopeAddress(event: NostrEvent): EnvelopeAddress {
 export function openEnvelope(
   event: NostrEvent,
   conversationKey: Uint8Array,
-  { contentBytesMax = envelopeContentBytesMax }: { contentBytesMax?: number } = {},
+  options: Opening = {},
+): OpenedEnvelope {
+  const { contentBytesMax = envelopeContentBytesMax } = options
+  return readPlaintext(event, decryptToBytes(event.content, conversationKey, { contentBytesMax }), options)
+}
+
+/** Reads what was decrypted of a verified event. Refuses as `openEnvelope` does. */
+export function readPlaintext(
+  event: NostrEvent,
+  plaintext: Uint8Array,
+  { looseOperations = false }: Opening = {},
 ): OpenedEnvelope {
   const { recipient, mailbox } = envelopeAddress(event)
-  const plaintext = decryptToBytes(event.content, conversationKey, { contentBytesMax })
-  const { artifact, inline, issued_at, retain_until } = readEnvelope(plaintext)
+  const { envelope, looseOperation } = readEnvelope(plaintext)
+  if (looseOperation && !looseOperations) throw unreadable('inline.op')
+  const { artifact, inline, issued_at, retain_until } = envelope
   const canonical = jcs(inline)
   if (artifact.size !== utf8Bytes(canonical) || artifact.digest !== sha256Digest(canonical)) {
     throw unreadable('artifact.digest')
@@ -160,6 +173,7 @@ export function openEnvelope(
     body: inline,
     issued_at,
     retain_until,
+    ...(looseOperation ? { looseOperation } : {}),
   }
 }
 
@@ -172,49 +186,23 @@ export function openVerified(
   event: NostrEvent,
   self: string,
   keyOf: (peer: string) => Uint8Array,
-  options: { contentBytesMax?: number } = {},
+  options: Opening = {},
 ): OpenedEnvelope {
+  return openEnvelope(event, keyOf(verifiedPeer(event, self, options)), options)
+}
+
+/**
+ * Verifies an event before it is opened, and says with whom `self` shares it. Refuses `bounds` for content over
+ * `contentBytesMax`, and `malformed` for an event of other people or one whose signature is not its author's.
+ */
+export function verifiedPeer(
+  event: NostrEvent,
+  self: string,
+  { contentBytesMax = envelopeContentBytesMax }: Opening = {},
+): string {
   const { recipient } = envelopeAddress(event)
   if (self !== recipient && self !== event.pubkey) throw unreadable('tags')
-  if (event.content.length > (options.contentBytesMax ?? envelopeContentBytesMax)) {
-    throw new Refusal('bounds', 'envelope: content too long')
-  }
+  if (event.content.length > contentBytesMax) throw new Refusal('bounds', 'envelope: content too long')
   if (!verifyEvent(event)) throw unreadable('sig')
-  return openEnvelope(event, keyOf(self === recipient ? event.pubkey : recipient), options)
-}
-
-function envelopeText(body: unknown, issuedAt: number, retainUntil: number): string {
-  const canonical = jcs(body)
-  if (!isJsonObject(body) || typeof body['v'] !== 'string') throw unreadable('inline')
-  if (!envelopeTimesAgree(body, issuedAt, retainUntil)) throw unreadable('issued_at')
-  const artifact = {
-    digest: sha256Digest(canonical),
-    size: utf8Bytes(canonical),
-    media_type: mediaType,
-    schema: body['v'],
-  }
-  const head = JSON.stringify({ v: envelopeVersion, requires: [], artifact }).slice(0, -1)
-  return `${head},"inline":${canonical},"issued_at":${issuedAt},"retain_until":${retainUntil}}`
-}
-
-function readEnvelope(plaintext: Uint8Array): z.infer<typeof envelopeSchema> {
-  const { value, looseIntegers } = parseStrictJson(plaintext, {
-    bytesMax: bodyBytesMax + envelopeOverheadBytesMax,
-  })
-  const isRead = (path: string) => !(path.startsWith('inline.') && isOpaquePath(path.slice('inline.'.length)))
-  if (looseIntegers.some(isRead)) throw unreadable('inline')
-  const read = envelopeSchema.safeParse(value)
-  if (read.success) return read.data
-  const { v, requires } = isJsonObject(value) ? value : {}
-  if (typeof v === 'string' && v !== envelopeVersion) throw unsupported('v')
-  if (Array.isArray(requires) && requires.length > 0) throw unsupported('requires')
-  throw unreadable('inline')
-}
-
-function unreadable(field: string): Refusal {
-  return new Refusal('malformed', `envelope: malformed at ${field}`, { field })
-}
-
-function unsupported(field: string): Refusal {
-  return new Refusal('unsupported', `envelope: unsupported at ${field}`, { field })
+  return self === recipient ? event.pubkey : recipient
 }
