@@ -43,7 +43,9 @@ export function readArrival(
   around: { conversationKey: Uint8Array; policy: RelayPolicy; known: boolean },
 ): Arrived {
   const contentBytesMax = around.known ? envelopeContentBytesMax : strangerContentBytesMax
-  const opened = refusable(() => openEnvelope(event, around.conversationKey, { contentBytesMax }))
+  const opened = refusable(() =>
+    openEnvelope(event, around.conversationKey, { contentBytesMax, looseOperations: true }),
+  )
   if (opened === null) return { kind: 'nothing', reason: 'bad_envelope' }
   switch (opened.schema) {
     case 'openagents.host-request.v1': {
@@ -61,7 +63,7 @@ export function readArrival(
 }
 
 function askedOf(event: NostrEvent, opened: OpenedEnvelope, relay: string, policy: RelayPolicy): Asked {
-  const reading = parseRequest(opened.body, policy)
+  const reading = parseRequest(opened.body, policy, opened.looseOperation)
   const common = { event: event.id, signer: event.pubkey, mailbox: opened.mailbox, relay }
   if (reading.ok) return { ...common, head: reading.request, op: { ok: true, op: reading.request.op } }
   return { ...common, head: reading.head, op: { ok: false, code: probeCode(reading.refusal.code) } }

@@ -89,6 +89,28 @@ describe('an envelope is ignored', () => {
     expect(opened(around(text)).body).toEqual(body)
   })
 
+  it('but an integer of an operation may be loose for whoever asks, to be answered; one beside it never', async () => {
+    const task = { title: 'T', prompt: 'P', workspace: 'site' }
+    const read = { workspace: 'site', cursor: null, limit: 7 }
+    const text = JSON.stringify(envelopeOf(requestWith({ kind: 'task.list', query: read })))
+    const loose = around(text.replace('"limit":7', '"limit":7.0'))
+    await refused('malformed', () => openEnvelope(loose, key))
+    expect(openEnvelope(loose, key, { looseOperations: true }).looseOperation).toBe(true)
+    const number = around(JSON.stringify(envelopeOf(requestWith(7))).replace('"op":7', '"op":7e0'))
+    expect(openEnvelope(number, key, { looseOperations: true }).looseOperation).toBe(true)
+    const exact = around(JSON.stringify(envelopeOf(requestWith({ kind: 'task.create', task }))))
+    expect(openEnvelope(exact, key, { looseOperations: true }).looseOperation).toBeUndefined()
+    for (const [from, to] of [
+      [`"issued_at":${now}`, `"issued_at":${now}.0`],
+      ['"requires":[]', '"requires":[],"op.x":1.0'],
+      [`"retain_until":${now + 60}`, `"retain_until":${now + 60}.0`],
+    ] as const) {
+      const beside = around(text.replace(from, to))
+      expect(text).toContain(from)
+      await refused('malformed', () => openEnvelope(beside, key, { looseOperations: true }))
+    }
+  })
+
   it('when its content is over the cap, without being decrypted or verified', async () => {
     const event = { ...around(good), content: 'A'.repeat(envelopeContentBytesMax + 1) }
     await refused('bounds', () => openVerified(event, host.publicKey, () => expect.fail('a key was derived')))

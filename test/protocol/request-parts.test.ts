@@ -43,6 +43,20 @@ describe('a request whose operation alone is bad', () => {
     await refused(code, () => parseRequest(body, 'production'))
   })
 
+  it('comes back with its head and malformed when an integer in it is loose, whatever its value says', () => {
+    const body = validBody('request_command_send')
+    const { op: _op, ...head } = body
+    const reading = parseRequest(body, 'production', true)
+    expect(reading).toMatchObject({ ok: false, head, refusal: { code: 'malformed', field: 'op' } })
+    const bad = parseRequest(requestWith(blank), 'production', true)
+    expect(bad).toMatchObject({ ok: false, refusal: { code: 'malformed' } })
+  })
+
+  it('is thrown when the head is bad too, however its operation is written', async () => {
+    const body = { ...validBody('request_command_send'), request: 'x' }
+    await refused('malformed', () => parseRequest(body, 'production', true))
+  })
+
   it('is whole when nothing is bad', () => {
     const body = validBody('request_command_send')
     expect(parseRequest(body, 'production')).toEqual({ ok: true, request: body })

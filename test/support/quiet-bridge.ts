@@ -4,12 +4,14 @@ import { initHome } from '../../src/bridge/home.ts'
 import { silentLog } from '../../src/bridge/log.ts'
 import type { Operator } from '../../src/bridge/operator.ts'
 import { type Service, startService } from '../../src/bridge/service.ts'
+import { bodyBytesMax } from '../../src/limits.ts'
 import type { Grant } from '../../src/protocol/bodies/grant.ts'
 import type { HostReply, Result } from '../../src/protocol/bodies/reply.ts'
 import { parseBody } from '../../src/protocol/body.ts'
 import { openVerified, sealEnvelope } from '../../src/protocol/envelope.ts'
 import type { NostrEvent } from '../../src/protocol/event.ts'
 import { parseInvitation } from '../../src/protocol/invitation.ts'
+import { decryptToBytes, encrypt } from '../../src/protocol/nip44.ts'
 import type { Operation } from '../../src/protocol/operations.ts'
 import type { Right } from '../../src/protocol/rights.ts'
 import { nowSeconds, systemClock } from '../../src/seams/clock.ts'
@@ -42,6 +44,8 @@ export interface QuietBridge {
   enroll(key: TestKey, rights?: Right[], seconds?: number): Promise<Grant>
   /** Signs a request under the key's grant, dated now. */
   sign(key: TestKey, op: unknown, changes?: object): Question
+  /** Signs a request of the same key anew, with its sealed JSON text edited: bytes that no honest writer makes. */
+  retype(question: Question, edit: (text: string) => string): Question
   deliver(event: NostrEvent): void
   /** Resolves with every copy of the answers to a request, once there are as many. */
   answers(question: Question, count?: number): Promise<NostrEvent[]>
@@ -136,6 +140,13 @@ export async function quietBridge(options: { disk?: Disk } = {}): Promise<QuietB
         random: systemRandom,
       })
       return { key, request: body.request, event }
+    },
+    retype({ key, request, event }, edit) {
+      const plaintext = decryptToBytes(event.content, key.with(host), { contentBytesMax: bodyBytesMax * 2 })
+      const text = edit(new TextDecoder().decode(plaintext))
+      const { kind, created_at, tags } = event
+      const content = encrypt(text, key.with(host), systemRandom.bytes(32))
+      return { key, request, event: key.signer.sign({ kind, created_at, tags, content }) }
     },
     deliver(event) {
       const connection = sockets.last()
