@@ -1,17 +1,13 @@
 import type { Operation } from '../protocol/operations.ts'
 import type { Outcome, OutcomeKind } from '../protocol/outcomes.ts'
 import { Refusal } from '../protocol/refusal.ts'
-import { nowSeconds } from '../seams/clock.ts'
 import { randomId } from '../seams/random.ts'
 import type { DeviceOptions } from './device.ts'
-import type { Identity } from './identity.ts'
 import type { Pairing } from './pairing.ts'
-import { signRequest } from './request.ts'
 
 /** An open device: what its verbs work with. */
 export interface DeviceState {
   readonly options: DeviceOptions
-  readonly identity: Identity
   readonly pairing: Pairing
   /** How long one call may wait for the host, in milliseconds. */
   readonly waitMs: number
@@ -26,22 +22,9 @@ export async function ask(
   op: Operation,
   waitMs: number = state.waitMs,
 ): Promise<Outcome> {
-  const { options, identity, pairing } = state
-  const { clock, random, policy } = options
-  const { access, exchange } = pairing.paired()
-  const sign = async () => {
-    const { grant } = access()
-    const to = { host: grant.host, relay: grant.relay, grant }
-    return signRequest({
-      identity,
-      to,
-      op,
-      request: randomId(random),
-      now: nowSeconds(clock),
-      random,
-      policy,
-    })
-  }
+  const { clock, random } = state.options
+  const { asker, exchange } = state.pairing.paired()
+  const sign = () => asker.sign(op, randomId(random))
   const answer = await exchange.ask(sign, clock.nowMs() + waitMs)
   if (answer.heard === 'silence') throw new Refusal('timeout', answer.why)
   if (answer.result.status === 'ok') return answer.result.outcome

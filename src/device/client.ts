@@ -17,7 +17,12 @@ export async function openDevice(options: DeviceOptions): Promise<Device> {
   // A wait never outlives the request that it is for.
   const waitMs = Math.min(options.waitMs ?? deviceWaitMs, (requestSecondsMax - 5) * 1000)
   const pairing = await openPairing(options, identity, waitMs)
-  const state: State = { options, identity, pairing, waitMs }
+  return deviceOf({ options, pairing, waitMs })
+}
+
+/** What can be asked of a host, and what is kept of it, by whoever the pairing is of. */
+export function deviceOf(state: State): Device {
+  const { pairing } = state
   return {
     async redeem(code) {
       await pairing.redeem(code)

@@ -15,17 +15,22 @@ export interface Exchange {
 }
 
 export function createExchange(options: DeviceLinkOptions): Exchange {
-  const { clock } = options
+  return createExchangeOver(options.clock, () => openDeviceLink(options))
+}
+
+/** The same over links of any kind; `open` dials one. */
+export function createExchangeOver(clock: Clock, open: () => DeviceLink): Exchange {
   let link: DeviceLink | null = null
   let closed = false
 
   const current = (): DeviceLink => {
-    if (link === null || !link.isOpen()) link = openDeviceLink(options)
+    if (link === null || !link.isOpen()) link = open()
     return link
   }
 
   return {
-    async ask(sign, deadlineMs) {
+    async ask(sign, untilMs) {
+      let deadlineMs = untilMs
       let asked: SignedRequest | null = null
       let why = 'the relay could not be reached in time'
       for (;;) {
@@ -34,7 +39,10 @@ export function createExchange(options: DeviceLinkOptions): Exchange {
         const connection = current()
         const live = await within(clock, connection.live, leftMs)
         if (live?.ok === true) {
+          const startedMs = clock.nowMs()
           asked ??= await sign()
+          // A person may have to agree to a signature: that time is nobody's silence.
+          deadlineMs += Math.max(0, clock.nowMs() - startedMs)
           const answer = await connection.ask(asked, Math.max(0, deadlineMs - clock.nowMs()))
           if (answer.heard === 'reply' || !answer.lost) return answer
           why = answer.why

@@ -11,7 +11,8 @@ import { rightSchema } from '../protocol/rights.ts'
 const attemptSchema = z.strictObject({
   request: hexId,
   event: eventSchema,
-  grant: hexId,
+  /** Null when the owner asked. */
+  grant: hexId.nullable(),
   issued_at: unixSeconds,
   expires_at: unixSeconds,
 })
@@ -74,10 +75,10 @@ export type SendPlan =
  * request has expired by any clock that the host could have, since a second event under a live request ID would be
  * refused as a conflict.
  * @param now device time, Unix seconds
- * @param grant the grant that requests are signed under now
+ * @param grant the grant that requests are signed under now; null for the owner
  * @see spec/wire.md §6
  */
-export function planSend(entry: Undecided, now: number, grant: string): SendPlan {
+export function planSend(entry: Undecided, now: number, grant: string | null): SendPlan {
   const { attempt, op } = entry
   if (attempt === null) return { plan: 'sign', request: isKeyed(op) ? entry.id : null }
   // A clock that was set back says nothing about when the request expires.

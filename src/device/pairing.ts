@@ -3,6 +3,7 @@ import type { NostrEvent } from '../protocol/event.ts'
 import { parseInvitation } from '../protocol/invitation.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import { nowSeconds } from '../seams/clock.ts'
+import { type Asker, deviceAsker } from './asker.ts'
 import { readAuthorization, renews } from './authorization.ts'
 import type { DeviceOptions, Whoami } from './device.ts'
 import { createExchange, type Exchange } from './exchange.ts'
@@ -10,9 +11,9 @@ import { type Identity, readAccess, writeAccess } from './identity.ts'
 import { type Outbox, openOutbox } from './outbox.ts'
 import { redeemInvitation } from './redeem.ts'
 
-/** What a device has while it is paired: its grant, its host's ear and its outbox. */
+/** What a device has while it is paired: whom it asks and how, its host's ear and its outbox. */
 export interface Paired {
-  readonly access: () => Access
+  readonly asker: Asker
   readonly exchange: Exchange
   readonly outbox: Outbox
 }
@@ -55,7 +56,8 @@ export async function openPairing(
         throw new Refusal('forbidden', 'this device is not paired with a host', { hint })
       }
       exchange ??= connect(held)
-      return { access: () => access ?? held, exchange, outbox: openOutbox(disk, dir, held.grant.host) }
+      const asker = deviceAsker({ ...options, identity, access: () => access ?? held })
+      return { asker, exchange, outbox: openOutbox(disk, dir, held.grant.host) }
     },
     whoami: () => whoamiOf(identity, access),
     async redeem(code) {

@@ -25,7 +25,6 @@ export interface SignedRequest {
 }
 
 export interface RequestTerms {
-  readonly identity: Identity
   readonly to: Addressee
   readonly op: Operation
   /** The request's ID, 64 hex. */
@@ -40,7 +39,9 @@ export interface RequestTerms {
  * Refuses as `requestBody` does.
  * @see spec/wire.md §5
  */
-export function signRequest(terms: RequestTerms & { readonly random: Random }): SignedRequest {
+export function signRequest(
+  terms: RequestTerms & { readonly identity: Identity; readonly random: Random },
+): SignedRequest {
   const { identity, to, random } = terms
   const body = requestBody(terms)
   const event = sealEnvelope({

@@ -1,25 +1,21 @@
-import type { Access } from '../protocol/bodies/access.ts'
 import { isRefusal } from '../protocol/refusal.ts'
-import type { RelayPolicy } from '../protocol/relay-url.ts'
 import { type Clock, nowSeconds } from '../seams/clock.ts'
 import type { DiskLock } from '../seams/disk.ts'
 import { type Random, randomId } from '../seams/random.ts'
+import type { Asker } from './asker.ts'
 import { duration } from './clock-words.ts'
 import type { Exchange } from './exchange.ts'
-import type { Identity } from './identity.ts'
 import type { Answer } from './link.ts'
 import type { Outbox } from './outbox.ts'
 import { type Attempt, planSend, type Undecided } from './outbox-entry.ts'
-import { type SignedRequest, signRequest } from './request.ts'
+import type { SignedRequest } from './request.ts'
 
 export interface SenderDeps {
-  readonly identity: Identity
+  readonly asker: Asker
   readonly outbox: Outbox
   readonly exchange: Exchange
   readonly clock: Clock
   readonly random: Random
-  readonly policy: RelayPolicy
-  readonly access: () => Access
   /** How long each entry may wait for its answer, in milliseconds. */
   readonly waitMs: number
 }
@@ -59,8 +55,8 @@ async function takeTurn({ outbox, waitMs }: SenderDeps): Promise<DiskLock | null
 }
 
 async function sendEntry(deps: SenderDeps, entry: Undecided): Promise<Answer> {
-  const { clock, exchange, access, waitMs } = deps
-  const plan = planSend(entry, nowSeconds(clock), access().grant.grant)
+  const { clock, exchange, asker, waitMs } = deps
+  const plan = planSend(entry, nowSeconds(clock), asker.to().grant?.grant ?? null)
   if (plan.plan === 'wait') {
     const why = `asked already, and its answer was not heard; asked again in ${duration(plan.until - nowSeconds(clock))}`
     return { heard: 'silence', why, lost: false }
@@ -74,22 +70,13 @@ async function sendEntry(deps: SenderDeps, entry: Undecided): Promise<Answer> {
 
 /** Signs and saves the request before it goes out: after a crash the same event can be sent again. */
 async function signNow(deps: SenderDeps, entry: Undecided, request: string | null): Promise<SignedRequest> {
-  const { identity, random, clock, policy, outbox } = deps
-  const { grant } = deps.access()
-  const asked = signRequest({
-    identity,
-    to: { host: grant.host, relay: grant.relay, grant },
-    op: entry.op,
-    request: request ?? randomId(random),
-    now: nowSeconds(clock),
-    random,
-    policy,
-  })
+  const { asker, random, outbox } = deps
+  const asked = await asker.sign(entry.op, request ?? randomId(random))
   const { body, event } = asked
   await outbox.attempt(entry.id, {
     request: body.request,
     event,
-    grant: grant.grant,
+    grant: body.grant,
     issued_at: body.issued_at,
     expires_at: body.expires_at,
   })
@@ -97,8 +84,8 @@ async function signNow(deps: SenderDeps, entry: Undecided, request: string | nul
 }
 
 /** The request of an earlier attempt, as it was signed. */
-function signedAlready({ access }: SenderDeps, { op }: Undecided, attempt: Attempt): SignedRequest {
-  const { grant } = access()
+function signedAlready({ asker }: SenderDeps, { op }: Undecided, attempt: Attempt): SignedRequest {
+  const { host, relay, grant } = asker.to()
   const { event, request, issued_at, expires_at } = attempt
   return {
     event,
@@ -106,10 +93,10 @@ function signedAlready({ access }: SenderDeps, { op }: Undecided, attempt: Attem
       v: 'openagents.host-request.v1',
       requires: [],
       request,
-      host: grant.host,
-      grant: grant.grant,
-      epoch: grant.epoch,
-      relay: grant.relay,
+      host,
+      grant: grant?.grant ?? null,
+      epoch: grant?.epoch ?? null,
+      relay,
       issued_at,
       expires_at,
       op,

@@ -15,9 +15,8 @@ import { standings } from './sent.ts'
 
 /** Keeps a create and sends it. A task of this device's own is seen at revision 1, where its first turn begins. */
 export async function sendCreate(state: DeviceState, task: NewTask, signal?: AbortSignal): Promise<Sent> {
-  const { identity, options } = state
-  const id = randomId(options.random)
-  const created = deviceTaskId(identity.signer.publicKey, id)
+  const id = randomId(state.options.random)
+  const created = deviceTaskId(state.pairing.paired().asker.publicKey, id)
   const seen = { task: created, revision: 1, workspace: task.workspace }
   return send(
     state,
@@ -49,9 +48,9 @@ export async function sendCommand(
 }
 
 /** Sends what is undecided, in order. */
-export async function flush({ options, identity, pairing, waitMs }: DeviceState): Promise<void> {
-  const { clock, random, policy } = options
-  await flushOutbox({ ...pairing.paired(), identity, waitMs, clock, random, policy })
+export async function flush({ options, pairing, waitMs }: DeviceState): Promise<void> {
+  const { clock, random } = options
+  await flushOutbox({ ...pairing.paired(), waitMs, clock, random })
 }
 
 /** Keeps something for sending before the network is touched, sends what can be sent, and says how it stands. */
@@ -73,10 +72,9 @@ async function send(
 }
 
 /** Refuses what no signed request could carry. */
-function checkTravels({ options, identity, pairing }: DeviceState, request: string, op: Operation): void {
-  const { grant } = pairing.paired().access()
-  const to = { host: grant.host, relay: grant.relay, grant }
-  requestBody({ identity, to, op, request, now: nowSeconds(options.clock), policy: options.policy })
+function checkTravels({ options, pairing }: DeviceState, request: string, op: Operation): void {
+  const to = pairing.paired().asker.to()
+  requestBody({ to, op, request, now: nowSeconds(options.clock), policy: options.policy })
 }
 
 /** What `work` gives, or the refusal of its interruption. The work itself goes on until the device is closed. */
