@@ -94,7 +94,8 @@ export function keptFor(deps: Pick<ActDeps, 'book'>, asked: Asked): KeptReply {
 
 async function resultOf(deps: ActDeps, asked: Asked, principal: Principal, op: Operation): Promise<Result> {
   try {
-    const asking = { principal, signer: asked.signer, request: asked.head.request }
+    const { request, relay } = asked.head
+    const asking = { principal, signer: asked.signer, request, relay }
     return { status: 'ok', outcome: await dispatch(deps.context, asking, op) }
   } catch (error) {
     return failure(deps, asked, op, error)

@@ -95,6 +95,11 @@ export function controlClient(deps: DirectDeps): Operator {
         },
       )
     },
+    async requestEnrollment({ rights, relay }) {
+      const answered = await called({ op: 'enroll.request', rights, relay }, madeEnrollment)
+      if (answered !== null) return answered.value
+      throw notRunning()
+    },
     async devices() {
       const answer = z.strictObject({ devices: z.array(deviceEntrySchema) })
       const { devices } = await either({ op: 'devices' }, answer, async (operator) => ({
@@ -132,6 +137,15 @@ export function controlClient(deps: DirectDeps): Operator {
 }
 
 const madeInvitation = z.strictObject({ invitation: z.string(), code: z.string(), expires_at: z.int() })
+const madeEnrollment = z.strictObject({
+  host: z.string(),
+  enrollment: z.string(),
+  code: z.string(),
+  digest: z.string(),
+  relay: z.string(),
+  expires_at: z.int(),
+  devices: z.int(),
+})
 const revocation = z.strictObject({ device: z.string(), epoch: z.int(), grants: z.array(z.string()) })
 const commandsPage = z.strictObject({ entries: z.array(entrySchema), next: z.int().nullable() })
 const reloaded = z.strictObject({

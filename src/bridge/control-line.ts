@@ -25,6 +25,12 @@ const controlRequest = z.discriminatedUnion('op', [
     relay: z.string().nullable(),
   }),
   z.strictObject({ ...envelope, op: z.literal('invite.cancel'), invitation: hexId }),
+  z.strictObject({
+    ...envelope,
+    op: z.literal('enroll.request'),
+    rights: rightsSchema,
+    relay: z.string().nullable(),
+  }),
   z.strictObject({ ...envelope, op: z.literal('devices') }),
   z.strictObject({ ...envelope, op: z.literal('revoke'), device: publicKey }),
   z.strictObject({ ...envelope, op: z.literal('reload') }),
@@ -113,6 +119,8 @@ async function run(operator: Operator, request: ControlRequest): Promise<object>
     case 'invite.cancel':
       await operator.uninvite(request.invitation)
       return { invitation: request.invitation }
+    case 'enroll.request':
+      return await operator.requestEnrollment({ rights: request.rights, relay: request.relay })
     case 'devices':
       return { devices: await operator.devices() }
     case 'revoke':

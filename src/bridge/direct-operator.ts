@@ -70,6 +70,9 @@ export async function openDirectOperator(
   return {
     operator: {
       ...shared,
+      async requestEnrollment() {
+        throw notRunning()
+      },
       async taskChanged() {},
       reload: async () => ({ relays, workspaces }),
       async status() {

@@ -3,8 +3,9 @@ import { type Operation, type OperationKind, operationRows } from '../protocol/o
 import type { DeviceEntry, Outcome } from '../protocol/outcomes.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import { utf8Bytes } from '../protocol/text.ts'
-import type { AccessContext, Asking, TaskContext } from './operations/context.ts'
+import type { Asking, GrantingContext, TaskContext } from './operations/context.ts'
 import { devicesNow, revoke } from './operations/devices.ts'
+import { approveEnrollment, refuseEnrollment } from './operations/enrollments.ts'
 import { invitationIdOf, invite, uninvite } from './operations/invitations.ts'
 import { archiveTask, cancelTask, steerTask } from './operations/task-change.ts'
 import { editQueue, recordCommand } from './operations/task-command.ts'
@@ -13,7 +14,7 @@ import { listTasks } from './operations/task-list.ts'
 import { readTask } from './operations/task-read.ts'
 
 /** Everything that an operation may need, and the relay that new invitations name. */
-export interface DispatchContext extends AccessContext, TaskContext {
+export interface DispatchContext extends GrantingContext, TaskContext {
   invitationRelay(): string
 }
 
@@ -94,15 +95,17 @@ async function dispatchAccess(context: DispatchContext, asking: Asking, op: Oper
       }
     }
     case 'invite.cancel':
-      await uninvite(context, op.invitation)
+      await uninvite(context, asking.principal, op.invitation)
       return { kind: 'cancelled', invitation: op.invitation }
     case 'device.list':
       return { kind: 'devices', devices: fitting(devicesNow(context)) }
     case 'device.revoke':
-      return { kind: 'revoked', ...(await revoke(context, op.device)) }
+      return { kind: 'revoked', ...(await revoke(context, asking.principal, op.device)) }
     case 'enroll.approve':
+      return { kind: 'granted', authorization: await approveEnrollment(context, asking, op) }
     case 'enroll.deny':
-      throw new Refusal('forbidden', 'no pending enrollment has this digest')
+      await refuseEnrollment(context, asking, op)
+      return { kind: 'denied' }
     default:
       throw new Refusal('unavailable', 'this host has no owner of that operation')
   }

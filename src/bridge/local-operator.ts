@@ -3,11 +3,14 @@ import type { Entry } from '../commands/journal-entry.ts'
 import { commandsPageBytesMax } from '../limits.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import { utf8Bytes } from '../protocol/text.ts'
+import type { Principal } from './access/principal.ts'
 import type { AccessContext } from './operations/context.ts'
 import { devicesNow, revoke } from './operations/devices.ts'
 import { invite, uninvite } from './operations/invitations.ts'
 import { editQueue } from './operations/task-command.ts'
 import type { Operator } from './operator.ts'
+
+const operator: Principal = { kind: 'operator' }
 
 /** What an operator works on, wherever it runs. */
 export interface OperatorContext {
@@ -30,24 +33,28 @@ export function localOperator(
   return {
     async invite({ rights, grant_expires_at, relay }) {
       const chosen = chooseRelay(context.relays(), relay)
-      return await invite(access, { kind: 'operator' }, { rights, grant_expires_at, relay: chosen })
+      return await invite(access, operator, { rights, grant_expires_at, relay: chosen })
     },
-    uninvite: (invitation) => uninvite(access, invitation),
+    uninvite: (invitation) => uninvite(access, operator, invitation),
     devices: async () => devicesNow(access),
-    revoke: (device) => revoke(access, device),
+    revoke: (device) => revoke(access, operator, device),
     async commands({ task, from }) {
       const entries = (await context.commands()).entries(task ?? undefined)
       return pageFrom(entries, from)
     },
     async editQueue(task, edit) {
-      const asking = { principal: { kind: 'operator' }, signer: owner, request: '' } as const
+      const asking = { principal: operator, signer: owner, request: '', relay: '' } as const
       const commands = await context.commands()
       return await editQueue({ commands }, asking, task, edit)
     },
   }
 }
 
-function chooseRelay(relays: readonly string[], asked: string | null): string {
+/**
+ * The relay that the operator names, or the first. Refuses `configuration` for one that is not served, or when there
+ * is none.
+ */
+export function chooseRelay(relays: readonly string[], asked: string | null): string {
   if (asked !== null) {
     if (relays.includes(asked)) return asked
     throw new Refusal('configuration', 'this host does not serve that relay', {

@@ -3,6 +3,7 @@ import type { QueueEdit } from '../protocol/operations/commands.ts'
 import type { DeviceEntry, QueueView } from '../protocol/outcomes.ts'
 import type { Right } from '../protocol/rights.ts'
 import type { Counted } from './counters.ts'
+import type { MadeEnrollment } from './operations/enrollments.ts'
 import type { MadeInvitation } from './operations/invitations.ts'
 import type { RelayState } from './relay-link.ts'
 import type { Workspace } from './serve-settings.ts'
@@ -12,6 +13,13 @@ export interface InviteTerms {
   readonly rights: Right[]
   /** Unix seconds. */
   readonly grant_expires_at: number
+  /** One of the host's relays; null for the first. */
+  readonly relay: string | null
+}
+
+/** What an enrollment may give at most. */
+export interface EnrollmentTerms {
+  readonly rights: Right[]
   /** One of the host's relays; null for the first. */
   readonly relay: string | null
 }
@@ -53,6 +61,8 @@ export interface ServiceStatus {
 export interface Operator {
   invite(terms: InviteTerms): Promise<MadeInvitation>
   uninvite(invitation: string): Promise<void>
+  /** Asks those who may for the approval of a device. Refuses `not_running` without a service: it must publish. */
+  requestEnrollment(terms: EnrollmentTerms): Promise<MadeEnrollment>
   devices(): Promise<DeviceEntry[]>
   revoke(device: string): Promise<{ device: string; epoch: number; grants: string[] }>
   commands(query: { task: string | null; from: number }): Promise<CommandsPage>

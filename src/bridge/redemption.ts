@@ -1,13 +1,14 @@
 import type { NostrEvent } from '../protocol/event.ts'
 import type { WireCode } from '../protocol/refusal.ts'
-import { type Random, randomId } from '../seams/random.ts'
+import type { Random } from '../seams/random.ts'
 import type { AccessBook } from './access/book.ts'
-import { addGrant, epochOf } from './access/grants.ts'
-import type { AccessRecord, GrantEntry, InvitationEntry, Issuer } from './access/record.ts'
+import { addGrant } from './access/grants.ts'
+import type { AccessRecord, GrantEntry, InvitationEntry } from './access/record.ts'
 import { decideRedemption, withRedemptionReply } from './access/redeem.ts'
 import type { Asked } from './admit.ts'
 import type { Counted } from './counters.ts'
-import { type Answered, type Sealer, sealGrant, sealReply } from './seal.ts'
+import { issuerKey, makeGrant } from './make-grant.ts'
+import { type Answered, type Sealer, sealReply } from './seal.ts'
 
 /** How a redemption came out. */
 export type Redeemed =
@@ -47,34 +48,15 @@ export async function redeem(
 }
 
 function newGrant(
-  { sealer, random }: { sealer: Sealer; random: Random },
+  deps: { sealer: Sealer; random: Random },
   record: AccessRecord,
   invitation: InvitationEntry,
   device: string,
   now: number,
 ): GrantEntry {
-  const grant = {
-    v: 'openagents.host-grant.v1' as const,
-    requires: [] as [],
-    grant: randomId(random),
-    host: record.host,
-    owner: record.owner,
-    device,
-    relay: invitation.relay,
-    rights: invitation.rights,
-    epoch: epochOf(record, device),
-    origin: {
-      kind: 'invitation' as const,
-      id: invitation.invitation,
-      issuer: issuerKey(record, invitation.issuer),
-    },
-    issued_at: now,
-    expires_at: invitation.grant_expires_at,
-  }
-  return { grant, authorization: sealGrant(sealer, grant), revoked_at: null, last_seen: now, renews: [] }
-}
-
-function issuerKey(record: AccessRecord, issuer: Issuer): string {
-  if (issuer.kind === 'device') return issuer.device
-  return issuer.kind === 'owner' ? record.owner : record.host
+  const { relay, rights, grant_expires_at: expires_at } = invitation
+  const issuer = issuerKey(record, invitation.issuer)
+  const origin = { kind: 'invitation' as const, id: invitation.invitation, issuer }
+  const made = makeGrant(deps, record, { device, relay, rights, origin, expires_at }, now)
+  return { ...made, last_seen: now }
 }

@@ -124,6 +124,9 @@ export async function openServiceParts(
     book,
     settings: () => settings,
     mayCreate: createCreationLimit(clock),
+    sealer,
+    publish: links.publish,
+    enrolled: announcer.announceTo,
     invitationRelay: () => links.urls()[0] ?? '',
     forget(device) {
       replies.drop(device)

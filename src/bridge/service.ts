@@ -7,8 +7,9 @@ import { currentGrants } from './access/grants.ts'
 import { listenForControl } from './control-socket.ts'
 import { openHome } from './home.ts'
 import { withModeHints } from './home-check.ts'
-import { localOperator } from './local-operator.ts'
+import { chooseRelay, localOperator } from './local-operator.ts'
 import { reasonOf } from './log.ts'
+import { requestEnrollment } from './operations/enrollments.ts'
 import type { Operator, ServiceStatus } from './operator.ts'
 import { removeReadyFile, writeReadyFile } from './ready-file.ts'
 import { requireServeSettings } from './serve-settings.ts'
@@ -128,6 +129,8 @@ function serviceOperator(
       relays: links.urls,
       owner: parts.book.read().owner,
     }),
+    requestEnrollment: ({ rights, relay }) =>
+      requestEnrollment(context, { rights, relay: chooseRelay(links.urls(), relay) }),
     async taskChanged(task) {
       side.changed(task)
     },

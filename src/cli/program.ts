@@ -6,6 +6,7 @@ import { addCompletion, isCompletion } from './commands/completion.ts'
 import { addDemo } from './commands/demo.ts'
 import { addDevice } from './commands/device.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addEnroll } from './commands/enroll.ts'
 import { addGrant } from './commands/grant.ts'
 import { addInit } from './commands/init.ts'
 import { addProtocol } from './commands/protocol.ts'
@@ -23,6 +24,7 @@ const families: readonly ((program: Parent) => void)[] = [
   addServe,
   addDoctor,
   addAccess,
+  addEnroll,
   addWorkspace,
   addRelay,
   addAutostart,

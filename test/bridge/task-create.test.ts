@@ -8,13 +8,18 @@ import { deviceTaskId } from '../../src/protocol/task-id.ts'
 import { systemClock } from '../../src/seams/clock.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { openTaskStore } from '../../src/store/tasks/store.ts'
-import { grantEntry, id, keys } from '../support/access.ts'
+import { grantEntry, id, keys, relay } from '../support/access.ts'
 import { tempDir } from '../support/temp-dir.ts'
 
 const asked = { title: 'Tidy', prompt: 'Sort the entries.', workspace: 'site' }
 const device = { kind: 'device', key: keys.phone, entry: grantEntry() } as const
-const byDevice = { principal: device, signer: keys.phone, request: id(1) }
-const byOwner = { principal: { kind: 'owner', key: keys.owner }, signer: keys.owner, request: id(1) } as const
+const byDevice = { principal: device, signer: keys.phone, request: id(1), relay }
+const byOwner = {
+  principal: { kind: 'owner', key: keys.owner },
+  signer: keys.owner,
+  request: id(1),
+  relay,
+} as const
 
 async function stage(path = '/srv/site') {
   const dir = join(await tempDir(), 'tasks')

@@ -4,7 +4,7 @@ import { parseStrictJson } from '../../protocol/strict-json.ts'
 import { type Clock, nowSeconds, type Timer } from '../../seams/clock.ts'
 import type { Disk, FileIdentity } from '../../seams/disk.ts'
 import type { HomePaths } from '../paths.ts'
-import { prune } from './grants.ts'
+import { nextDeath, prune } from './grants.ts'
 import { type AccessRecord, accessRecord, emptyAccessRecord } from './record.ts'
 
 /** A rule of the book: from what is true now to what is true next, with what to tell the caller. */
@@ -12,7 +12,7 @@ export type BookRule<T> = (record: AccessRecord, now: number) => { record: Acces
 
 /** Who may do what. One writer; readers see the last record that is on disk (and `last_seen` as it is known). */
 export interface AccessBook {
-  /** Throws `unavailable` after a failed write whose result could not be read back. */
+  /** Without what is to be dropped by now, whether or not a write has dropped it. Throws `unavailable` after a failed write whose result could not be read back. */
   read(): AccessRecord
   /** Applies `rule` and saves what it changed before it resolves. A rule that throws changes nothing. */
   change<T>(rule: BookRule<T>): Promise<T>
@@ -41,6 +41,7 @@ export async function openAccessBook(
   let tail: Promise<unknown> = Promise.resolve()
   let saveSeen: Timer | null = null
   const heard = new Map<string, number>()
+  let view = { of: loaded.record, record: loaded.record, until: 0 }
 
   const save = async <T>(rule: BookRule<T>): Promise<T> => {
     const lock = await disk.lock(paths.accessLock, storeWaitMs, { create: true })
@@ -51,8 +52,9 @@ export async function openAccessBook(
         broken = null
       }
       const now = nowSeconds(clock)
-      const { record, value } = rule(loaded.record, now)
-      if (record === loaded.record) return value
+      const current = prune(loaded.record, now)
+      const { record, value } = rule(current, now)
+      if (record === current) return value
       const next = prune(withSeen(record, heard), now)
       await write(next)
       return value
@@ -89,7 +91,12 @@ export async function openAccessBook(
   return {
     read() {
       if (broken !== null) throw broken
-      return loaded.record
+      const now = nowSeconds(clock)
+      if (view.of !== loaded.record || view.until <= now) {
+        const record = prune(loaded.record, now)
+        view = { of: loaded.record, record, until: nextDeath(record) }
+      }
+      return view.record
     },
     change,
     seen(grant) {

@@ -28,6 +28,15 @@ export function currentGrants(record: AccessRecord, now: number): GrantEntry[] {
     .sort((one, other) => other.grant.issued_at - one.grant.issued_at)
 }
 
+/**
+ * The current grants that stand for `grant`: itself and its renewals, the newest first. A renewal remembers its line, so the grant itself may be long dropped.
+ */
+export function currentInLine(record: AccessRecord, grant: string, now: number): GrantEntry[] {
+  return currentGrants(record, now).filter(
+    (entry) => entry.grant.grant === grant || entry.renews.includes(grant),
+  )
+}
+
 /** Whether `device` may `right` at `now`, by any current grant of its own. */
 export function deviceHolds(record: AccessRecord, device: string, right: Right, now: number): boolean {
   return currentGrants(record, now).some(
@@ -43,7 +52,8 @@ export function deviceHolds(record: AccessRecord, device: string, right: Right, 
  * revocation always finds its place).
  * @see spec/wire.md §7
  */
-export function addGrant(record: AccessRecord, fresh: GrantEntry, now: number): AccessRecord {
+export function addGrant(given: AccessRecord, fresh: GrantEntry, now: number): AccessRecord {
+  const record = prune(given, now)
   const device = fresh.grant.device
   const superseded = record.grants.map((entry) =>
     entry.grant.device === device && grantState(entry, now) === 'active'
@@ -57,18 +67,48 @@ export function addGrant(record: AccessRecord, fresh: GrantEntry, now: number): 
   }
 }
 
-/** Drops what has been dead for longer than it is useful: grants and invitations, a minute after their expiry. */
+/**
+ * Adds a renewal beside the grant that it renews, which stays until its own expiry.
+ *
+ * Refuses `bounds` when every kept grant is alive.
+ * @see spec/wire.md §7
+ */
+export function addRenewal(record: AccessRecord, renewal: GrantEntry, now: number): AccessRecord {
+  return { ...record, grants: [...withRoomForOne(record.grants, now), renewal] }
+}
+
+/**
+ * Drops what has been dead for longer than it is useful, a minute after its expiry: grants, invitations, enrollments;
+ * and answers to redemptions at theirs. The same record when there is nothing to drop. An epoch that was raised stays.
+ * @see spec/wire.md §7
+ */
 export function prune(record: AccessRecord, now: number): AccessRecord {
-  const grants = record.grants.filter((entry) => entry.grant.expires_at + deadRecordSeconds > now)
+  const outlives = ({ expires_at }: { expires_at: number }) => expires_at + deadRecordSeconds > now
+  const grants = record.grants.filter(({ grant }) => outlives(grant))
   const known = new Set(grants.map((entry) => entry.grant.device))
+  const epochs = record.epochs.filter((entry) => entry.epoch > 0 || known.has(entry.device))
+  if (nextDeath(record) > now && epochs.length === record.epochs.length) return record
   return {
     ...record,
     grants,
     invitations: record.invitations
-      .filter((entry) => entry.expires_at + deadRecordSeconds > now)
+      .filter(outlives)
       .map((entry) => ({ ...entry, replies: entry.replies.filter((reply) => reply.expires_at > now) })),
-    epochs: record.epochs.filter((entry) => entry.epoch > 0 || known.has(entry.device)),
+    enrollments: record.enrollments.filter(({ request }) => outlives(request)),
+    epochs,
   }
+}
+
+/** When the first part of a record is to be dropped, Unix seconds; infinity when nothing ever is. */
+export function nextDeath({ grants, invitations, enrollments }: AccessRecord): number {
+  let first = Number.POSITIVE_INFINITY
+  for (const { grant } of grants) first = Math.min(first, grant.expires_at + deadRecordSeconds)
+  for (const { request } of enrollments) first = Math.min(first, request.expires_at + deadRecordSeconds)
+  for (const { expires_at, replies } of invitations) {
+    first = Math.min(first, expires_at + deadRecordSeconds)
+    for (const reply of replies) first = Math.min(first, reply.expires_at)
+  }
+  return first
 }
 
 function withRoomForOne(grants: GrantEntry[], now: number): GrantEntry[] {

@@ -1,7 +1,7 @@
 import { clockSkewSeconds } from '../../limits.ts'
-import type { WireCode } from '../../protocol/refusal.ts'
+import { Refusal, type WireCode } from '../../protocol/refusal.ts'
 import type { Right } from '../../protocol/rights.ts'
-import { epochOf, grantState } from './grants.ts'
+import { currentInLine, epochOf, grantState, isCurrent } from './grants.ts'
 import type { AccessRecord, GrantEntry } from './record.ts'
 
 /** Under whose authority an operation runs. */
@@ -45,8 +45,24 @@ export function holdsRight(principal: Principal, right: Right | null): boolean {
 }
 
 /**
- * Whether a recorded sender still stands: it holds `operate` under the recorded grant or a renewal of it, which has
- * the same epoch and origin. The owner stands without one.
+ * Holds an operation to the principal as it stands now, under the book's lock: what was admitted a moment ago may have
+ * been revoked since. Refuses `revoked`, `expired` or `stale`.
+ * @see spec/wire.md §7
+ */
+export function requireStanding(record: AccessRecord, principal: Principal, now: number): void {
+  if (principal.kind !== 'device') return
+  const { grant } = principal.entry.grant
+  const entry = record.grants.find((candidate) => candidate.grant.grant === grant)
+  const state = entry === undefined ? 'revoked' : grantState(entry, now)
+  if (state !== 'active') throw new Refusal(state, 'the grant of whoever asks has ended')
+  if (entry !== undefined && !isCurrent(record, entry, now)) {
+    throw new Refusal('stale', 'the grant of whoever asks is of an earlier epoch')
+  }
+}
+
+/**
+ * Whether a recorded sender still stands: it holds `operate` under the recorded grant or a renewal of it. The owner
+ * stands without one.
  * @see spec/commands.md §3
  */
 export function standsNow(
@@ -54,20 +70,10 @@ export function standsNow(
   sender: { device: string; grant: string | null; epoch: number | null },
   now: number,
 ): boolean {
-  if (sender.grant === null) return sender.device === record.owner
-  const recorded = record.grants.find((entry) => entry.grant.grant === sender.grant)
-  return record.grants.some((entry) => {
-    const { grant } = entry
-    if (grant.device !== sender.device || grant.epoch !== sender.epoch) return false
-    if (grant.epoch !== epochOf(record, sender.device) || grantState(entry, now) !== 'active') return false
-    if (!grant.rights.includes('operate')) return false
-    return grant.grant === sender.grant || sameOrigin(recorded, entry)
-  })
-}
-
-function sameOrigin(recorded: GrantEntry | undefined, other: GrantEntry): boolean {
-  if (recorded === undefined) return false
-  const one = recorded.grant.origin
-  const two = other.grant.origin
-  return one.kind === two.kind && one.id === two.id && one.issuer === two.issuer
+  const { grant, device, epoch } = sender
+  if (grant === null) return device === record.owner
+  return currentInLine(record, grant, now).some(
+    (entry) =>
+      entry.grant.device === device && entry.grant.epoch === epoch && entry.grant.rights.includes('operate'),
+  )
 }

@@ -1,6 +1,7 @@
 import { clockSkewSeconds, repliesPerInvitationMax } from '../../limits.ts'
 import type { WireCode } from '../../protocol/refusal.ts'
-import { grantState, isCurrent } from './grants.ts'
+import { firstLacking } from '../../protocol/rights.ts'
+import { currentInLine, grantState } from './grants.ts'
 import { capabilityDigest } from './invitations.ts'
 import type { AccessRecord, GrantEntry, InvitationEntry, RedemptionReply } from './record.ts'
 
@@ -86,11 +87,13 @@ function retryRefusal(record: AccessRecord, grant: string, now: number): WireCod
   return state === 'active' ? null : state
 }
 
-function issuerStands(record: AccessRecord, invitation: InvitationEntry, now: number): boolean {
-  const { issuer } = invitation
+/** A device's invitation needs its grant, or a renewal of it, that still may give what it promised. */
+function issuerStands(record: AccessRecord, { issuer, rights }: InvitationEntry, now: number): boolean {
   if (issuer.kind !== 'device') return true
-  const entry = record.grants.find((candidate) => candidate.grant.grant === issuer.grant)
-  if (entry === undefined || !isCurrent(record, entry, now)) return false
-  const { rights } = entry.grant
-  return rights.includes('access_admin') && invitation.rights.every((right) => rights.includes(right))
+  return currentInLine(record, issuer.grant, now).some(
+    ({ grant }) =>
+      grant.device === issuer.device &&
+      grant.rights.includes('access_admin') &&
+      firstLacking(rights, grant.rights) === null,
+  )
 }

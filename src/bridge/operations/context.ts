@@ -1,6 +1,7 @@
 import type { DeviceCommands } from '../../commands/device-commands.ts'
 import type { HostCore } from '../../host/core.ts'
 import { messageBytesMax } from '../../limits.ts'
+import type { NostrEvent } from '../../protocol/event.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { isStoreText } from '../../protocol/text.ts'
 import type { Clock } from '../../seams/clock.ts'
@@ -10,6 +11,7 @@ import type { Archive } from '../../store/archive.ts'
 import type { TaskStore } from '../../store/tasks/store.ts'
 import type { AccessBook } from '../access/book.ts'
 import type { Principal } from '../access/principal.ts'
+import type { Sealer } from '../seal.ts'
 import type { ServeSettings } from '../serve-settings.ts'
 
 /** What operations on who may do what work on. */
@@ -19,6 +21,15 @@ export interface AccessContext {
   readonly book: AccessBook
   /** Forgets what is remembered of a device beside the book: kept answers, conversation keys. */
   forget(device: string): void
+}
+
+/** What operations work on that sign for somebody other than who asks. */
+export interface GrantingContext extends AccessContext {
+  readonly sealer: Sealer
+  /** Hands an event to a relay while it is fresh (Unix seconds). */
+  publish(relay: string, event: NostrEvent, freshUntil: number): void
+  /** A device has a grant. */
+  enrolled(device: string): void
 }
 
 /** What operations on tasks work on. */
@@ -41,6 +52,8 @@ export interface Asking {
   readonly signer: string
   /** The request's ID. */
   readonly request: string
+  /** The relay that the request came over. */
+  readonly relay: string
 }
 
 /**

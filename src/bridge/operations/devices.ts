@@ -1,6 +1,7 @@
 import type { DeviceEntry } from '../../protocol/outcomes.ts'
 import { nowSeconds } from '../../seams/clock.ts'
 import { grantState } from '../access/grants.ts'
+import { type Principal, requireStanding } from '../access/principal.ts'
 import type { AccessRecord, GrantEntry } from '../access/record.ts'
 import { revokeDevice } from '../access/revoke.ts'
 import type { AccessContext } from './context.ts'
@@ -41,14 +42,16 @@ export function devicesNow(context: AccessContext): DeviceEntry[] {
 /**
  * Ends a device's access: its grants, its kept answers, its epoch, in one save before this resolves.
  *
- * Refuses `forbidden` for a device that was never granted anything.
+ * Refuses `forbidden` for a device that was never granted anything, and as `requireStanding` does.
  * @see spec/wire.md §7
  */
 export async function revoke(
   context: AccessContext,
+  by: Principal,
   device: string,
 ): Promise<{ device: string; epoch: number; grants: string[] }> {
   const done = await context.book.change((record, now) => {
+    requireStanding(record, by, now)
     const { record: after, ...value } = revokeDevice(record, device, now)
     return { record: after, value }
   })
