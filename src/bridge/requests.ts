@@ -19,6 +19,8 @@ export interface RequestDeps extends ActDeps {
   publish(relay: string, event: NostrEvent, freshUntil: number): void
   /** A device has a grant. */
   enrolled(device: string): void
+  /** A device was heard under a grant. */
+  heard(grant: string): void
   /** A device that the host knows wants it to show itself. */
   nudged(device: string): void
 }
@@ -64,7 +66,10 @@ export function createRequests(deps: RequestDeps): Requests {
   }
 
   const follow = async (asked: Asked, admission: Admission, arrival: Arrival): Promise<void> => {
-    if ('heard' in admission && admission.heard !== null) book.seen(admission.heard)
+    if ('heard' in admission && admission.heard !== null) {
+      book.seen(admission.heard)
+      deps.heard(admission.heard)
+    }
     switch (admission.kind) {
       case 'silent':
         return counters.count(admission.reason)

@@ -1,5 +1,5 @@
 import type { Launcher } from '../host/supervise/launch-owner.ts'
-import { conversationKeysMax, nudgeAnswerSeconds, strangerKeysMax } from '../limits.ts'
+import { conversationKeysMax, strangerKeysMax } from '../limits.ts'
 import { createConversationKeys } from '../protocol/conversation-keys.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import { checkRelayUrl, type RelayPolicy } from '../protocol/relay-url.ts'
@@ -8,6 +8,7 @@ import { type Clock, nowSeconds } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { Random } from '../seams/random.ts'
 import type { DialRelay } from '../seams/relay-socket.ts'
+import { noTelemetry, type Telemetry } from '../seams/telemetry.ts'
 import { type AccessBook, openAccessBook } from './access/book.ts'
 import { epochOf } from './access/grants.ts'
 import { standsNow } from './access/principal.ts'
@@ -18,14 +19,17 @@ import { nextGeneration } from './generation.ts'
 import type { OpenHome } from './home.ts'
 import { openKeptReplies } from './kept-replies.ts'
 import type { Log } from './log.ts'
+import { createNudges } from './nudges.ts'
 import { type Announcer, createAnnouncer } from './presence.ts'
-import { recently } from './recently.ts'
 import { createRelayLinks, type RelayLinks } from './relay-links.ts'
+import { createRenewals } from './renewals.ts'
 import { createRequests, type Requests } from './requests.ts'
 import type { Sealer } from './seal.ts'
 import { policyOf, type ServeSettings } from './serve-settings.ts'
 import { createStrangerGate, isKnown } from './strangers.ts'
+import { createSummaries } from './summaries.ts'
 import { openTaskSide, type TaskSide } from './task-side.ts'
+import { openTold } from './told.ts'
 
 export interface ServiceDeps {
   readonly disk: Disk
@@ -43,6 +47,8 @@ export interface ServiceDeps {
   /** From a local option: loopback relays without TLS are admitted. */
   readonly loopbackTest?: boolean
   readonly relayLifetimeSeconds?: number
+  /** The load of the machine, for presence; without it presence says nothing of it. */
+  readonly telemetry?: Telemetry
 }
 
 /** The parts of a running service, and how to end each, the last opened first. */
@@ -59,7 +65,7 @@ export interface ServiceParts {
   settings(): ServeSettings
   /** Serves these settings from now on. Refuses `configuration` without a relay, `forbidden` for one outside the policy. */
   take(settings: ServeSettings): void
-  /** Takes no further request. */
+  /** Takes no further request, and says nothing by itself any more. */
   refuseMore(): void
 }
 
@@ -87,6 +93,8 @@ export async function openServiceParts(
   )
   opened(replies.close)
   const generation = await nextGeneration(disk, paths.generation)
+  const told = await openTold({ disk, clock, log }, paths.told)
+  opened(told.close)
   const side = await openTaskSide({
     disk,
     clock,
@@ -95,6 +103,7 @@ export async function openServiceParts(
     launcher: deps.launcher,
     workspaces: () => settings.workspaces,
     standing: (sender) => standsNow(book.read(), sender, nowSeconds(clock)),
+    evaluated: (taskId) => void (taskId === null ? summaries.anyChanged() : summaries.taskChanged(taskId)),
   })
   opened(side.close)
 
@@ -115,7 +124,13 @@ export async function openServiceParts(
     counters,
     log,
   )
-  const announcer = createAnnouncer({ clock, book, sealer, generation, publish: links.publish })
+  const telling = { clock, book, sealer, log, publish: links.publish }
+  const announcer = createAnnouncer({ ...telling, generation, telemetry: deps.telemetry ?? noTelemetry })
+  const summaries = createSummaries({ ...telling, ...side, told })
+  const nudges = createNudges(telling)
+  opened(async () => {
+    for (const part of [announcer, summaries, nudges]) part.close()
+  })
   const context: DispatchContext = {
     ...side,
     disk,
@@ -134,7 +149,8 @@ export async function openServiceParts(
       void side.commands.evaluateAll()
     },
   }
-  const mayAnswerNudge = recently(clock, nudgeAnswerSeconds)
+  const renewals = createRenewals(context, log)
+  opened(renewals.close)
   const requests = createRequests({
     sealer,
     keyOf,
@@ -147,12 +163,14 @@ export async function openServiceParts(
     log,
     publish: links.publish,
     enrolled: announcer.announceTo,
+    heard: renewals.heard,
     nudged(device) {
-      if (!mayAnswerNudge(device)) return
       void side.commands.evaluateAll()
       announcer.announceTo(device)
     },
+    undelivered: nudges.undelivered,
   })
+  await summaries.begin()
   return {
     home,
     book,
@@ -171,6 +189,7 @@ export async function openServiceParts(
     },
     refuseMore() {
       accepting = false
+      for (const part of [announcer, summaries, nudges]) part.close()
     },
   }
 }

@@ -1,6 +1,7 @@
 import { strangerContentBytesMax, strangerRefusalsPerSecondMax, strangersPerSecondMax } from '../limits.ts'
 import type { NostrEvent } from '../protocol/event.ts'
-import type { Clock } from '../seams/clock.ts'
+import { type Clock, nowSeconds } from '../seams/clock.ts'
+import { enrollmentOpen } from './access/enrollments.ts'
 import { invitationOpen } from './access/invitations.ts'
 import type { AccessRecord } from './access/record.ts'
 import type { Counted } from './counters.ts'
@@ -21,8 +22,8 @@ export function isKnown(record: AccessRecord, key: string): boolean {
 }
 
 /**
- * Strangers are heard only while an invitation is open: at most 20 a second, 4 KiB each, and refused at most once a
- * second.
+ * Strangers are heard only while an invitation or an enrollment is open: at most 20 a second, 4 KiB each, and refused
+ * at most once a second.
  * @see spec/wire.md §7
  */
 export function createStrangerGate(clock: Clock): StrangerGate {
@@ -30,7 +31,8 @@ export function createStrangerGate(clock: Clock): StrangerGate {
   const refusals = perSecond(clock, strangerRefusalsPerSecondMax)
   return {
     closedFor(event, record) {
-      if (!invitationOpen(record, Math.floor(clock.nowMs() / 1000))) return 'stranger_closed'
+      const now = nowSeconds(clock)
+      if (!invitationOpen(record, now) && !enrollmentOpen(record, now)) return 'stranger_closed'
       if (event.content.length > strangerContentBytesMax) return 'stranger_size'
       return verifications() ? null : 'stranger_rate'
     },
