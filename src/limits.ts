@@ -76,6 +76,13 @@ export const recentlyMax = 4_096
 export const requestsInFlightMax = 1_024
 export const accessBookBytesMax = 16_777_216
 export const lastSeenSaveSeconds = 60
+export const summaryEveryMs = 1_000
+export const summaryFreshSeconds = 900
+export const summaryRetryMs = 10_000
+export const summariesOnTheWayMax = 4
+export const toldBytesMax = 262_144
+export const toldSaveMs = 5_000
+export const hostNudgeFreshSeconds = 900
 export const reAskSeconds = 5
 export const strangerKeysMax = 64
 export const strangersPerSecondMax = 20
@@ -148,6 +155,26 @@ export const deviceConversationKeysMax = 8
 export const replyHistorySeconds = 200
 export const unclaimedRepliesMax = 64
 export const presencesAsked = 4
+
+// The owner's key in a remote signer (NIP-46)
+export const bunkerUrlBytesMax = 8_192
+export const bunkerRelaysMax = 4
+export const bunkerSecretCharsMax = 1_024
+export const signerIdCharsMax = 128
+export const signerRequestBytesMax = 65_535
+export const signerAnswerBytesMax = 262_144
+export const signerContentBytesMax = 409_600
+export const signerWordsCharsMax = 200
+export const signerPageCharsMax = 2_048
+export const signerPagesMax = 4
+export const signerStoredMax = 16
+export const signerWaitMs = 60_000
+export const signerPersonMs = 300_000
+export const signerSessionBytesMax = 4_096
+export const ownerSignSecondsMax = 40
+export const ownerSignTriesMax = 3
+export const ownerCandidatesMax = 64
+export const enrollmentContentBytesMax = 8_192
 
 // The task store (spec/store.md)
 export const identifierBytesMax = 128
