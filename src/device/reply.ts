@@ -2,13 +2,13 @@ import { clockSkewSeconds } from '../limits.ts'
 import type { HostReply, Result } from '../protocol/bodies/reply.ts'
 import type { HostRequest } from '../protocol/bodies/request.ts'
 import { parseBody } from '../protocol/body.ts'
-import { openVerified } from '../protocol/envelope.ts'
+import { type OpenedEnvelope, openVerified } from '../protocol/envelope.ts'
 import type { NostrEvent } from '../protocol/event.ts'
-import { type Operation, outcomeAnswers } from '../protocol/operations.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import type { RelayPolicy } from '../protocol/relay-url.ts'
 import { skewWords } from './clock-words.ts'
 import type { Identity } from './identity.ts'
+import { checkOutcome, type OutcomeTerms } from './outcome-check.ts'
 import type { SignedRequest } from './request.ts'
 
 export interface ReplyTerms {
@@ -19,6 +19,8 @@ export interface ReplyTerms {
   readonly policy: RelayPolicy
 }
 
+type OpenedTerms = Omit<ReplyTerms, 'identity'> & Pick<OutcomeTerms, 'self' | 'open'>
+
 /**
  * Reads the host's answer to one request, after every check that a device owes itself: the host signed it, to us, in
  * the request's mailbox, about this very event, within its lifetime give or take 60 s of clock, and what it brings
@@ -28,10 +30,16 @@ export interface ReplyTerms {
  * @see spec/wire.md §5, §7
  */
 export function readReply(event: NostrEvent, { identity, asked, now, policy }: ReplyTerms): Result {
-  const { body: request } = asked
-  if (event.pubkey !== request.host) throw foreign('signer')
+  if (event.pubkey !== asked.body.host) throw foreign('signer')
   const self = identity.signer.publicKey
-  const opened = openVerified(event, self, (peer) => identity.keys.get(peer))
+  const open = (sealed: NostrEvent) => openVerified(sealed, self, (peer) => identity.keys.get(peer))
+  return checkReply(open(event), { self, open, asked, now, policy })
+}
+
+/** The checks of `readReply`, on a reply that was verified and opened already. `open` opens a grant to `self`. */
+export function checkReply(opened: OpenedEnvelope, { self, open, asked, now, policy }: OpenedTerms): Result {
+  const { body: request } = asked
+  if (opened.author !== request.host) throw foreign('signer')
   if (opened.recipient !== self) throw foreign('recipient')
   if (opened.mailbox !== request.request) throw foreign('mailbox')
   const reply = parseBody('reply', opened.body, policy)
@@ -40,7 +48,7 @@ export function readReply(event: NostrEvent, { identity, asked, now, policy }: R
   if (reply.request_event !== asked.event.id) throw foreign('request_event')
   if (reply.expires_at !== request.expires_at) throw foreign('expires_at')
   checkTimes(reply, request, now)
-  if (reply.result.status === 'ok') checkOutcome(request.op, reply.result.outcome)
+  if (reply.result.status === 'ok') checkOutcome(reply.result.outcome, { self, open, request, policy })
   return reply.result
 }
 
@@ -53,40 +61,6 @@ function checkTimes(reply: HostReply, request: HostRequest, now: number): void {
   const aheadSeconds = reply.issued_at - (early ? request.issued_at : now)
   const words = early || ahead ? skewWords(aheadSeconds) : 'the answer had expired when it came'
   throw new Refusal('stale', words, { field: 'issued_at' })
-}
-
-type Outcome = Extract<Result, { status: 'ok' }>['outcome']
-
-function checkOutcome(op: Operation, outcome: Outcome): void {
-  if (!outcomeAnswers(op.kind, outcome.kind)) throw foreign('result.outcome')
-  if (outcome.kind === 'dispatched') {
-    const task = taskOf(op)
-    if (outcome.receipt.operation !== op.kind) throw foreign('result.outcome.receipt.operation')
-    if (task !== null && outcome.receipt.reference !== task) throw foreign('result.outcome.receipt.reference')
-  }
-  if (outcome.kind === 'queue' && outcome.queue.task !== taskOf(op))
-    throw foreign('result.outcome.queue.task')
-  if (outcome.kind === 'task' && outcome.task.task !== taskOf(op)) throw foreign('result.outcome.task.task')
-  if (outcome.kind === 'revoked' && op.kind === 'device.revoke' && outcome.device !== op.device) {
-    throw foreign('result.outcome.device')
-  }
-}
-
-/** The task that an operation is about; null for one that has none yet. */
-export function taskOf(op: Operation): string | null {
-  switch (op.kind) {
-    case 'task.command':
-      return op.command.task
-    case 'task.read':
-      return op.query.task
-    case 'task.steer':
-    case 'task.cancel':
-    case 'task.archive':
-    case 'task.queue':
-      return op.task
-    default:
-      return null
-  }
 }
 
 function foreign(field: string): Refusal {
