@@ -53,8 +53,11 @@ export interface RelayLink {
   /** Resolves when a subscription is live, or after `relayReadySeconds`. Never rejects. */
   readonly ready: Promise<void>
   state(): RelayState
-  /** Publishes until the relay says something final or host time reaches `freshUntil` (Unix seconds). */
-  publish(event: NostrEvent, freshUntil: number): Promise<PublishOutcome>
+  /**
+   * Publishes until the relay says something final or host time reaches `freshUntil` (Unix seconds).
+   * @param slot gives up what waits under the same name
+   */
+  publish(event: NostrEvent, freshUntil: number, slot?: string): Promise<PublishOutcome>
   close(): void
 }
 
@@ -99,7 +102,7 @@ export function createRelayLink(options: RelayLinkOptions): RelayLink {
   const state: State = {
     options,
     seen: createSeenEvents(seenEventsMax),
-    publications: createPublications(clock, () => state.serving?.connection ?? null),
+    publications: createPublications(clock, options.random, () => connectionsOf(state)),
     becameReady() {
       readyLimit.cancel()
       becameReady()
@@ -124,9 +127,14 @@ export function createRelayLink(options: RelayLinkOptions): RelayLink {
     url,
     ready,
     state: () => stateOf(state),
-    publish: (event, freshUntil) => state.publications.publish(event, freshUntil),
+    publish: (event, freshUntil, slot) => state.publications.publish(event, freshUntil, slot),
     close: () => close(state),
   }
+}
+
+/** The one in service first; before there is one, what is being dialled takes events and sends them when it can. */
+function connectionsOf({ serving, coming }: State): RelayConnection[] {
+  return [serving, coming].flatMap((one) => (one === null ? [] : [one.connection]))
 }
 
 function dialNext(state: State): void {

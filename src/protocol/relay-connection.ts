@@ -11,6 +11,7 @@ import type { DialRelay, RelaySocket } from '../seams/relay-socket.ts'
 import type { EventTemplate, NostrEvent } from './event.ts'
 import type { Filter, OkPrefix } from './relay-frames.ts'
 import {
+  type AuthStanding,
   createRelaySession,
   type PublishOutcome,
   type RelaySession,
@@ -48,10 +49,14 @@ export interface RelayConnectionEvents {
 
 export interface RelayConnection {
   publish(event: NostrEvent): void
+  /** Whether an event still waits for its OK here, or for its turn. */
+  isPending(id: string): boolean
   /** Stops expecting an OK for an event. */
   forget(id: string): void
   isLive(): boolean
-  bufferedBytes(): number
+  auth(): AuthStanding
+  /** When the peer last gave a sign of life (before there was one: when it was dialled), milliseconds of host time. */
+  heardMs(): number
   close(): void
 }
 
@@ -93,9 +98,11 @@ export function connectRelay(
   if (state.over) state.socket.close()
   return {
     publish: (event) => perform(state, state.over ? [] : session.publish(event)),
+    isPending: (id) => session.isPending(id),
     forget: (id) => session.forget(id),
     isLive: () => !state.over && session.isLive(),
-    bufferedBytes: () => state.socket?.bufferedBytes() ?? 0,
+    auth: () => session.auth(),
+    heardMs: () => state.heardMs,
     close: () => shut(state),
   }
 }
@@ -105,7 +112,8 @@ function opened(state: State): void {
   state.heardMs = clock.nowMs()
   arm(state, 'patience', relayChallengeMs, () => {
     // A challenge that is being answered gets longer; a relay that never answers AUTH may still answer REQ.
-    if (!state.session.isAuthenticating()) perform(state, state.session.patienceEnded())
+    const auth = state.session.auth()
+    if (auth !== 'signing' && auth !== 'sent') perform(state, state.session.patienceEnded())
     else arm(state, 'patience', relayAuthMs, () => perform(state, state.session.patienceEnded()))
   })
   const ping = () => {
@@ -172,9 +180,12 @@ function watchForLive(state: State): void {
     state.timers.delete('live')
   } else if (!state.timers.has('live')) {
     // A person may have to allow a remote signer to sign: that time is not the relay's.
-    const tooLate = () => end(state, { prefix: null, message: 'no live subscription in time' })
+    const tooLate = () => {
+      perform(state, state.session.liveOverdue())
+      if (!state.session.isLive()) end(state, { prefix: null, message: 'no live subscription in time' })
+    }
     arm(state, 'live', relayLiveSeconds * 1000, () => {
-      if (state.session.isSigning()) arm(state, 'live', relaySigningSeconds * 1000, tooLate)
+      if (state.session.auth() === 'signing') arm(state, 'live', relaySigningSeconds * 1000, tooLate)
       else tooLate()
     })
   }

@@ -101,19 +101,6 @@ export function okPrefix(message: string): OkPrefix {
   return okPrefixes.find((prefix) => message.startsWith(`${prefix}:`)) ?? 'none'
 }
 
-/** What a publisher does about a relay's answer to its event. */
-export type PublishAction = 'done' | 'authenticate' | 'wait' | 'give_up'
-
-/**
- * What an OK means for the publisher: the event is there, AUTH comes first, later may do, or never.
- * A `mute` is not there: nobody was listening and the relay did not keep it.
- */
-export function okOutcome(accepted: boolean, prefix: OkPrefix): PublishAction {
-  if (accepted || prefix === 'duplicate') return 'done'
-  if (prefix === 'auth-required' || prefix === 'restricted') return 'authenticate'
-  return prefix === 'rate-limited' || prefix === 'error' || prefix === 'mute' ? 'wait' : 'give_up'
-}
-
 /** One frame as the text that travels. */
 export function frameText(parts: readonly [string, ...unknown[]]): string {
   return JSON.stringify(parts)
@@ -138,12 +125,12 @@ const relayFrame = z.union([
     .tuple([z.literal('EVENT'), subscription, eventSchema])
     .transform(([type, id, event]): RelayFrame => ({ type, subscription: id, event })),
   z
-    .tuple([z.literal('OK'), hex64, z.boolean(), message])
+    .tuple([z.literal('OK'), hex64, z.boolean(), message], z.unknown())
     .transform(([type, event, accepted, text]): RelayFrame => {
       return { type, event, accepted, prefix: okPrefix(text), message: text }
     }),
   z
-    .tuple([z.literal('EOSE'), subscription])
+    .tuple([z.literal('EOSE'), subscription], z.unknown())
     .transform(([type, id]): RelayFrame => ({ type, subscription: id })),
   z.tuple([z.literal('CLOSED'), subscription, message]).transform(([type, id, text]): RelayFrame => {
     return { type, subscription: id, prefix: okPrefix(text), message: text }

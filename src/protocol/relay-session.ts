@@ -1,13 +1,8 @@
 import { relayAuthTriesMax } from '../limits.ts'
 import { type EventTemplate, eventJson, type NostrEvent } from './event.ts'
-import {
-  type Filter,
-  frameText,
-  type OkPrefix,
-  okOutcome,
-  parseRelayFrame,
-  type RelayFrame,
-} from './relay-frames.ts'
+import { publishAction, relayAnswers } from './relay-answers.ts'
+import { authTemplate, challengeOf, isAuthFor } from './relay-auth.ts'
+import { type Filter, frameText, type OkPrefix, parseRelayFrame, type RelayFrame } from './relay-frames.ts'
 
 /** What a relay said of a published event, or that it never said anything. */
 export type PublishOutcome =
@@ -40,10 +35,18 @@ export interface RelaySessionOptions {
   readonly now: () => number
 }
 
+/** How far authentication got: never asked for, under way, or what the relay said of the last one. */
+export type AuthStanding = 'none' | 'signing' | 'sent' | 'accepted' | 'refused'
+
 /** One connection's side of NIP-01 and NIP-42: feed it what happens, do what it says. */
 export interface RelaySession {
   /** The relay was given its time to challenge (or to answer AUTH) and did not: go on without. */
   patienceEnded(): SessionEffect[]
+  /**
+   * The time to become live is over. A relay that serves the subscription and only never says that its stored events
+   * are through (or never answers AUTH) is taken as live; nothing comes of one that said nothing at all.
+   */
+  liveOverdue(): SessionEffect[]
   received(text: string): SessionEffect[]
   /** The AUTH that was asked for, signed. One to a challenge that was replaced meanwhile means nothing. */
   signed(event: NostrEvent): SessionEffect[]
@@ -51,12 +54,12 @@ export interface RelaySession {
   unsigned(template: EventTemplate): SessionEffect[]
   /** Publishes once the subscription was asked for; an event that is still pending is sent again. */
   publish(event: NostrEvent): SessionEffect[]
+  /** Whether an event still waits for its OK here, or for its turn. */
+  isPending(id: string): boolean
   /** Stops expecting an OK for an event. */
   forget(id: string): void
   isLive(): boolean
-  /** An AUTH is being signed, or was sent and not answered yet. */
-  isAuthenticating(): boolean
-  isSigning(): boolean
+  auth(): AuthStanding
 }
 
 interface Pending {
@@ -69,9 +72,12 @@ interface State {
   challenge: string | null
   /** The AUTH that was not yet answered; its ID is null while it is being signed. */
   asked: { id: string | null; challenge: string } | null
+  answer: 'none' | 'accepted' | 'refused'
   /** AUTHs since the relay was last content: one that never is ends the connection. */
   tries: number
   subscription: 'unasked' | 'asked' | 'live' | 'closed'
+  /** What came of the subscription as it was last asked for. */
+  heard: 'nothing' | 'events' | 'end_of_stored'
   readonly pending: Map<string, Pending>
 }
 
@@ -85,14 +91,15 @@ export function createRelaySession(options: RelaySessionOptions): RelaySession {
   const state: State = {
     challenge: null,
     asked: null,
+    answer: 'none',
     tries: 0,
     subscription: 'unasked',
+    heard: 'nothing',
     pending: new Map(),
   }
   return {
-    patienceEnded() {
-      return state.subscription === 'unasked' ? subscribe(state, options) : []
-    },
+    patienceEnded: () => (state.subscription === 'unasked' ? subscribe(state, options) : []),
+    liveOverdue: () => (state.subscription === 'asked' && state.heard !== 'nothing' ? becomeLive(state) : []),
     received(text) {
       const frame = parseRelayFrame(text)
       return frame === null ? [] : receive(state, options, frame)
@@ -104,10 +111,10 @@ export function createRelaySession(options: RelaySessionOptions): RelaySession {
       const going = state.subscription === 'asked' || state.subscription === 'live'
       return going ? [sendEvent(event)] : []
     },
+    isPending: (id) => state.pending.has(id),
     forget: (id) => void state.pending.delete(id),
     isLive: () => state.subscription === 'live',
-    isAuthenticating: () => state.asked !== null,
-    isSigning: () => state.asked?.id === null,
+    auth: () => standing(state),
   }
 }
 
@@ -121,18 +128,34 @@ function receive(state: State, options: RelaySessionOptions, frame: RelayFrame):
         ? answered(state, options, frame)
         : published(state, options, frame)
     case 'EVENT':
-      if (frame.subscription !== options.subscription) return []
-      return [{ kind: 'event', event: frame.event, stored: state.subscription !== 'live' }]
+      return frame.subscription === options.subscription ? arrived(state, frame.event) : []
     case 'EOSE':
-      if (frame.subscription !== options.subscription || state.subscription !== 'asked') return []
-      state.subscription = 'live'
-      state.tries = 0
-      return [{ kind: 'live' }]
+      return frame.subscription === options.subscription ? storedThrough(state) : []
     case 'CLOSED':
       return frame.subscription === options.subscription ? closed(state, options, frame) : []
     default:
       return []
   }
+}
+
+function arrived(state: State, event: NostrEvent): SessionEffect[] {
+  const stored = state.heard !== 'end_of_stored'
+  if (stored) state.heard = 'events'
+  return [{ kind: 'event', event, stored }]
+}
+
+/** While AUTH is under way the relay may have answered as to a stranger: live is what comes after. */
+function storedThrough(state: State): SessionEffect[] {
+  if (state.subscription !== 'asked') return []
+  state.heard = 'end_of_stored'
+  return state.asked === null ? becomeLive(state) : []
+}
+
+function becomeLive(state: State): SessionEffect[] {
+  state.subscription = 'live'
+  state.heard = 'end_of_stored'
+  state.tries = 0
+  return [{ kind: 'live' }]
 }
 
 /** Answers the relay's challenge, unless that very challenge is already being answered. */
@@ -144,34 +167,25 @@ function authenticate(state: State, options: RelaySessionOptions): SessionEffect
     return [{ kind: 'lost', prefix: 'auth-required', message: 'the relay keeps asking for authentication' }]
   }
   state.asked = { id: null, challenge }
-  return [{ kind: 'sign', template: authTemplate(options, challenge) }]
-}
-
-function authTemplate({ url, now }: RelaySessionOptions, challenge: string): EventTemplate {
-  const tags = [
-    ['relay', url],
-    ['challenge', challenge],
-  ]
-  return { kind: 22_242, created_at: now(), tags, content: '' }
+  return [{ kind: 'sign', template: authTemplate(options.url, challenge, options.now()) }]
 }
 
 function signed(state: State, { url }: RelaySessionOptions, event: NostrEvent): SessionEffect[] {
   const { asked } = state
-  const isIt = event.kind === 22_242 && tagValue(event, 'relay') === url
-  if (asked === null || asked.id !== null || !isIt || tagValue(event, 'challenge') !== asked.challenge)
-    return []
+  if (asked === null || asked.id !== null || !isAuthFor(event, url, asked.challenge)) return []
   asked.id = event.id
   return [{ kind: 'send', text: `["AUTH",${eventJson(event)}]` }]
 }
 
 function unsigned(state: State, options: RelaySessionOptions, template: EventTemplate): SessionEffect[] {
   const { asked } = state
-  if (asked === null || asked.id !== null || tagValue(template, 'challenge') !== asked.challenge) return []
+  if (asked === null || asked.id !== null || challengeOf(template) !== asked.challenge) return []
   return refused(state, options, { prefix: 'none', message: 'the authentication could not be signed' })
 }
 
-function tagValue({ tags }: EventTemplate, name: string): string | undefined {
-  return tags.find((tag) => tag[0] === name)?.[1]
+function standing({ asked, answer }: State): AuthStanding {
+  if (asked === null) return answer
+  return asked.id === null ? 'signing' : 'sent'
 }
 
 type OkFrame = Extract<RelayFrame, { type: 'OK' }>
@@ -182,15 +196,21 @@ type ClosedFrame = Extract<RelayFrame, { type: 'CLOSED' }>
  * before may have been answered as to a stranger. Refused: no end by itself, it may not insist on AUTH here.
  */
 function answered(state: State, options: RelaySessionOptions, frame: OkFrame): SessionEffect[] {
+  state.answer = frame.accepted ? 'accepted' : 'refused'
   if (!frame.accepted) return refused(state, options, frame)
   state.asked = null
   if (state.subscription === 'live') state.tries = 0
   return subscribe(state, options)
 }
 
-function refused(state: State, options: RelaySessionOptions, why: Pick<OkFrame, 'prefix' | 'message'>) {
+function refused(
+  state: State,
+  options: RelaySessionOptions,
+  why: Pick<OkFrame, 'prefix' | 'message'>,
+): SessionEffect[] {
   state.asked = null
   if (state.subscription === 'unasked') return subscribe(state, options)
+  if (state.subscription === 'asked' && state.heard === 'end_of_stored') return becomeLive(state)
   return state.subscription === 'closed' ? [lost(why)] : []
 }
 
@@ -202,7 +222,7 @@ function published(state: State, options: RelaySessionOptions, frame: OkFrame): 
   const pending = state.pending.get(frame.event)
   if (pending === undefined) return []
   const { accepted, prefix, message } = frame
-  const action = okOutcome(accepted, prefix)
+  const action = publishAction(accepted, prefix)
   if (action === 'authenticate' && pending.refusals < relayAuthTriesMax) {
     state.pending.set(frame.event, { event: pending.event, refusals: pending.refusals + 1 })
     return authenticate(state, options)
@@ -218,13 +238,13 @@ function published(state: State, options: RelaySessionOptions, frame: OkFrame): 
 /** The relay ended the subscription: for want of AUTH it is asked for again, for any other reason it is over. */
 function closed(state: State, options: RelaySessionOptions, frame: ClosedFrame): SessionEffect[] {
   state.subscription = 'closed'
-  // Relays say `restricted` too when they want to know who asks.
-  if (frame.prefix === 'auth-required' || frame.prefix === 'restricted') return authenticate(state, options)
+  if (relayAnswers[frame.prefix].subscriber === 'authenticate') return authenticate(state, options)
   return [lost(frame)]
 }
 
 function subscribe(state: State, options: RelaySessionOptions): SessionEffect[] {
   state.subscription = 'asked'
+  state.heard = 'nothing'
   const text = frameText(['REQ', options.subscription, ...options.filters()])
   return [{ kind: 'send', text }, ...sendPending(state)]
 }

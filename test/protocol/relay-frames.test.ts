@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { filterValuesMax, relayFiltersMax, relayFrameBytesMax } from '../../src/limits.ts'
 import {
   frameText,
-  okOutcome,
   okPrefix,
   okPrefixes,
   parseClientFrame,
@@ -83,6 +82,7 @@ describe('a relay frame', () => {
       { type: 'OK', event: id, accepted: false, prefix: 'rate-limited', message: 'rate-limited: slow down' },
     ],
     [['EOSE', 's'], { type: 'EOSE', subscription: 's' }],
+    [['EOSE', 's', { more: false }], { type: 'EOSE', subscription: 's' }],
     [
       ['CLOSED', 's', 'auth-required: who are you'],
       { type: 'CLOSED', subscription: 's', prefix: 'auth-required', message: 'auth-required: who are you' },
@@ -147,25 +147,8 @@ describe('frames of either side', () => {
   })
 })
 
-describe('what a relay says of an event', () => {
-  it.each([
-    [true, 'none', 'done'],
-    [true, 'duplicate', 'done'],
-    [false, 'duplicate', 'done'],
-    [false, 'auth-required', 'authenticate'],
-    [false, 'restricted', 'authenticate'],
-    [false, 'rate-limited', 'wait'],
-    [false, 'error', 'wait'],
-    [false, 'mute', 'wait'],
-    [false, 'blocked', 'give_up'],
-    [false, 'invalid', 'give_up'],
-    [false, 'pow', 'give_up'],
-    [false, 'none', 'give_up'],
-  ] as const)('accepted %s with prefix %s: %s', (accepted, prefix, action) => {
-    expect(okOutcome(accepted, prefix)).toBe(action)
-  })
-
-  it.each(okPrefixes)('is recognised by its prefix %s', (prefix) => {
+describe('the prefix of a message', () => {
+  it.each(okPrefixes)('%s is recognised', (prefix) => {
     expect(okPrefix(`${prefix}: because`)).toBe(prefix)
     expect(okPrefix(`${prefix}:`)).toBe(prefix)
     expect(okPrefix(prefix)).toBe('none')

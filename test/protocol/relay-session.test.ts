@@ -73,7 +73,7 @@ describe('opening', () => {
 
   it('asks in the end when the relay never answers its AUTH', () => {
     hear('AUTH', 'c1')
-    expect(session.isAuthenticating()).toBe(true)
+    expect(session.auth()).toBe('sent')
     expect(kinds(session.patienceEnded())).toEqual(['REQ'])
   })
 
@@ -93,12 +93,14 @@ describe('a signer that takes its time', () => {
   it('holds up nothing else, and its AUTH goes out when it is there', () => {
     const [template] = templates(challenged('c1'))
     if (template === undefined) throw new Error('nothing to sign')
-    expect(session.isSigning()).toBe(true)
+    expect(session.auth()).toBe('signing')
     expect(kinds(session.patienceEnded())).toEqual(['REQ'])
-    expect(hear('EOSE', 'in')).toEqual([{ kind: 'live' }])
+    // What a relay shows to a stranger is not what it will show to us.
+    expect([hear('EOSE', 'in'), session.isLive()]).toEqual([[], false])
     const sending = session.signed(host.signer.sign(template))
-    expect([kinds(sending), session.isSigning(), session.isAuthenticating()]).toEqual([['AUTH'], false, true])
+    expect([kinds(sending), session.auth()]).toEqual([['AUTH'], 'sent'])
     expect(kinds(answerAuth(sending))).toEqual(['REQ'])
+    expect([kinds(hear('EOSE', 'in')), session.isLive()]).toEqual([['live'], true])
   })
 
   it('is not asked twice for one challenge, and its answer to a challenge that was replaced is dropped', () => {
@@ -131,6 +133,37 @@ describe('a signer that takes its time', () => {
     expect(session.unsigned(again)).toEqual([
       { kind: 'lost', prefix: 'none', message: 'the authentication could not be signed' },
     ])
+  })
+})
+
+describe('a subscription whose time to become live is over', () => {
+  it('is live when the relay serves it and only never ends its stored events', () => {
+    session.patienceEnded()
+    expect(session.liveOverdue()).toEqual([])
+    hear('EVENT', 'in', artifact(phone, host.publicKey))
+    expect(kinds(session.liveOverdue())).toEqual(['live'])
+    const next = hear('EVENT', 'in', artifact(phone, host.publicKey))
+    expect(next).toMatchObject([{ kind: 'event', stored: false }])
+  })
+
+  it('is live when stored events ended and AUTH is never answered, and at once when it is refused', () => {
+    session.patienceEnded()
+    const asked = hear('AUTH', 'c1')
+    expect(hear('EOSE', 'in')).toEqual([])
+    expect(kinds(answerAuth(asked, false, 'error: no'))).toEqual(['live'])
+    expect(session.auth()).toBe('refused')
+    expect(kinds(answerAuth(hear('AUTH', 'c2')))).toEqual(['REQ'])
+    hear('AUTH', 'c3')
+    hear('EOSE', 'in')
+    expect([session.isLive(), session.auth()]).toEqual([false, 'sent'])
+    expect(kinds(session.liveOverdue())).toEqual(['live'])
+  })
+
+  it('is nothing when the relay never said a word about it', () => {
+    session.patienceEnded()
+    hear('NOTICE', 'auth-required: in')
+    hear('EVENT', 'other', artifact(phone, host.publicKey))
+    expect(session.liveOverdue()).toEqual([])
   })
 })
 
