@@ -1,4 +1,5 @@
 import { clockSkewSeconds } from '../limits.ts'
+import type { Nudge } from '../protocol/bodies/nudge.ts'
 import type { RequestHead } from '../protocol/bodies/request.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { type Operation, type OperationOf, rightOf } from '../protocol/operations.ts'
@@ -80,6 +81,22 @@ export function admit(asked: Asked, around: Around): Admission {
   return { kind: 'act', principal, op, heard }
 }
 
+/**
+ * Whether a nudge is worth an answer: one from the owner or the holder of a current grant, for itself, in the mailbox
+ * of the two, and alive by the host's clock. Pure.
+ * @param expected the mailbox where nudges of its signer wait
+ * @see spec/wire.md §5, §8
+ */
+export function admitsNudge(
+  { nudge, signer, mailbox }: { nudge: Nudge; signer: string; mailbox: string },
+  { record, now }: { record: AccessRecord; now: number },
+  expected: string,
+): boolean {
+  if (nudge.device !== signer || nudge.host !== record.host || mailbox !== expected) return false
+  if (nudge.issued_at > now + clockSkewSeconds || nudge.expires_at <= now) return false
+  return isServed(record, signer, now)
+}
+
 /** Why a request earns no answer whoever sent it, or null. */
 function silentReason({ head, mailbox, relay }: Asked, { record, now }: Around): Counted | null {
   if (head.host !== record.host) return 'other_host'
@@ -102,10 +119,12 @@ function admitRedemption(asked: Asked, op: OperationOf<'enroll.redeem'>, around:
 
 /** Devices probe a host with operations that it may not know; only those it serves learn anything. */
 function answerProbe(asked: Asked, code: WireCode, { record, now }: Around): Admission {
-  const served =
-    asked.signer === record.owner ||
-    currentGrants(record, now).some((entry) => entry.grant.device === asked.signer)
-  return served ? refuse(code) : { kind: 'silent', reason: 'bad_body' }
+  return isServed(record, asked.signer, now) ? refuse(code) : { kind: 'silent', reason: 'bad_body' }
+}
+
+/** The owner, and whoever holds a current grant. */
+function isServed(record: AccessRecord, signer: string, now: number): boolean {
+  return signer === record.owner || currentGrants(record, now).some(({ grant }) => grant.device === signer)
 }
 
 /** Whether this request ID belongs to another event already. */

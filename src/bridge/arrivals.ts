@@ -15,7 +15,7 @@ import { isKnown, type StrangerGate } from './strangers.ts'
 /** What an event brought, or the reason for which it earns nothing. */
 export type Arrived =
   | { readonly kind: 'request'; readonly asked: Asked }
-  | { readonly kind: 'nudge'; readonly nudge: Nudge }
+  | { readonly kind: 'nudge'; readonly nudge: Nudge; readonly mailbox: string }
   | { readonly kind: 'nothing'; readonly reason: Counted }
 
 /**
@@ -54,8 +54,9 @@ export function readArrival(
     }
     case 'openagents.host-nudge.v1': {
       const nudge = refusable(() => parseBody('nudge', opened.body, around.policy))
-      const ours = nudge?.device === event.pubkey && nudge.host === opened.recipient
-      return nudge !== null && ours ? { kind: 'nudge', nudge } : { kind: 'nothing', reason: 'bad_body' }
+      return nudge === null
+        ? { kind: 'nothing', reason: 'bad_body' }
+        : { kind: 'nudge', nudge, mailbox: opened.mailbox }
     }
     default:
       return { kind: 'nothing', reason: 'other_schema' }

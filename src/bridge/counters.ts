@@ -6,6 +6,8 @@ export const counted = [
   'received',
   'answered',
   'asked_again',
+  'nudges_answered',
+  'nudges_ignored',
   'published',
   'publish_failed',
   'not_our_kind',

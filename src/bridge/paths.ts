@@ -19,6 +19,7 @@ export interface HomePaths {
   readonly ready: string
   readonly pid: string
   readonly serveLock: string
+  readonly told: string
 }
 
 /**
@@ -47,5 +48,6 @@ export function homePaths(home: string): HomePaths {
     ready: join(run, 'ready.json'),
     pid: join(run, 'pid'),
     serveLock: join(run, 'serve.lock'),
+    told: join(run, 'told.json'),
   }
 }

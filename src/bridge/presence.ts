@@ -3,8 +3,9 @@ import type { Presence } from '../protocol/bodies/presence.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { presenceMailbox } from '../protocol/mailbox.ts'
 import { type Clock, nowSeconds, type Timer } from '../seams/clock.ts'
+import type { Telemetry } from '../seams/telemetry.ts'
+import { audience } from './access/audience.ts'
 import type { AccessBook } from './access/book.ts'
-import { currentGrants } from './access/grants.ts'
 import { type Sealer, seal } from './seal.ts'
 
 /** What this host can do for a device, in the words of presence. */
@@ -20,7 +21,8 @@ export interface Announcer {
 
 /**
  * @param generation rises with each start of the service
- * @param publish hands an event to the relay of the device's grant while it is fresh (Unix seconds)
+ * @param publish hands an event to the relay of the device's grant while it is fresh (Unix seconds); of those that
+ * still wait in its slot only the newest is wanted
  * @see spec/wire.md §5
  */
 export function createAnnouncer(deps: {
@@ -28,13 +30,14 @@ export function createAnnouncer(deps: {
   book: AccessBook
   sealer: Sealer
   generation: number
-  publish(relay: string, event: NostrEvent, freshUntil: number): void
+  telemetry: Telemetry
+  publish(relay: string, event: NostrEvent, freshUntil: number, slot: string): void
 }): Announcer {
   const { clock, book, sealer } = deps
   let timer: Timer | null = null
   let closed = false
 
-  const announceTo = (device: string, relay: string): void => {
+  const announceTo = (device: string, relay: string, telemetry: Presence['telemetry']): void => {
     const { host, owner } = book.read()
     const observed_at = nowSeconds(clock)
     const body: Presence = {
@@ -47,24 +50,20 @@ export function createAnnouncer(deps: {
       compatibility: { min: 1, max: 1 },
       capabilities,
       observed_at,
-      telemetry: null,
+      telemetry,
     }
     const mailbox = presenceMailbox(sealer.keyOf(device))
     const until = observed_at + presenceSeconds
-    deps.publish(relay, seal(sealer, device, mailbox, body, observed_at, until), until)
+    const event = seal(sealer, device, mailbox, body, observed_at, until)
+    deps.publish(relay, event, until, `presence ${device}`)
   }
 
-  const enrolled = (): Map<string, string> => {
-    const relays = new Map<string, string>()
-    for (const { grant } of currentGrants(book.read(), nowSeconds(clock))) {
-      if (!relays.has(grant.device)) relays.set(grant.device, grant.relay)
-    }
-    return relays
-  }
+  const enrolled = () => audience(book.read(), nowSeconds(clock))
 
   const announce = (): void => {
     if (closed) return
-    for (const [device, relay] of enrolled()) announceTo(device, relay)
+    const telemetry = deps.telemetry.read()
+    for (const [device, relay] of enrolled()) announceTo(device, relay, telemetry)
     timer?.cancel()
     timer = clock.after(presenceEverySeconds * 1000, announce)
   }
@@ -73,7 +72,7 @@ export function createAnnouncer(deps: {
     announce,
     announceTo(device) {
       const relay = enrolled().get(device)
-      if (relay !== undefined && !closed) announceTo(device, relay)
+      if (relay !== undefined && !closed) announceTo(device, relay, deps.telemetry.read())
     },
     close() {
       closed = true

@@ -1,4 +1,5 @@
 import type { NostrEvent } from '../protocol/event.ts'
+import type { PublishOutcome } from '../protocol/relay-session.ts'
 import type { Counters } from './counters.ts'
 import { type Log, reasonOf } from './log.ts'
 import { createRelayLink, type RelayLink, type RelayLinkOptions, type RelayState } from './relay-link.ts'
@@ -11,8 +12,11 @@ export interface RelayLinks {
   /** Resolves when each link is live or had its first ten seconds. */
   ready(): Promise<void>
   states(): RelayState[]
-  /** Publishes on one relay; on the primary when that one is no longer served. */
-  publish(relay: string, event: NostrEvent, freshUntil: number): void
+  /**
+   * Publishes on one relay; on the primary when that one is no longer served. Never rejects.
+   * @param slot gives up what waits at that relay under the same name
+   */
+  publish(relay: string, event: NostrEvent, freshUntil: number, slot?: string): Promise<PublishOutcome>
   /** Resolves when nothing waits to be published any more. */
   drained(): Promise<void>
   close(): void
@@ -24,13 +28,26 @@ export function createRelayLinks(
   log: Log,
 ): RelayLinks {
   const links = new Map<string, RelayLink>()
-  const publishing = new Set<Promise<void>>()
+  const publishing = new Set<Promise<PublishOutcome>>()
 
-  const send = async (link: RelayLink, event: NostrEvent, freshUntil: number): Promise<void> => {
-    const { outcome } = await link.publish(event, freshUntil)
-    counters.count(outcome === 'accepted' ? 'published' : 'publish_failed')
-    if (outcome !== 'accepted')
-      log.warn('a relay did not take an event', { relay: link.url, reason: outcome })
+  const send = async (
+    link: RelayLink,
+    event: NostrEvent,
+    freshUntil: number,
+    slot?: string,
+  ): Promise<PublishOutcome> => {
+    try {
+      const result = await link.publish(event, freshUntil, slot)
+      const { outcome } = result
+      counters.count(outcome === 'accepted' ? 'published' : 'publish_failed')
+      // What the next of its kind replaces is no loss that anybody should hear of.
+      const line = slot === undefined ? log.warn : log.debug
+      if (outcome !== 'accepted') line('a relay did not take an event', { relay: link.url, reason: outcome })
+      return result
+    } catch (error) {
+      log.error('an event could not be published', { relay: link.url, reason: reasonOf(error) })
+      return { outcome: 'unknown' }
+    }
   }
 
   return {
@@ -50,14 +67,16 @@ export function createRelayLinks(
       await Promise.all([...links.values()].map((link) => link.ready))
     },
     states: () => [...links.values()].map((link) => link.state()),
-    publish(relay, event, freshUntil) {
+    publish(relay, event, freshUntil, slot) {
       const link = links.get(relay) ?? links.values().next().value
-      if (link === undefined) return counters.count('publish_failed')
-      const done = send(link, event, freshUntil).catch((error: unknown) =>
-        log.error('an event could not be published', { relay, reason: reasonOf(error) }),
-      )
+      if (link === undefined) {
+        counters.count('publish_failed')
+        return Promise.resolve({ outcome: 'unknown' })
+      }
+      const done = send(link, event, freshUntil, slot)
       publishing.add(done)
       void done.finally(() => publishing.delete(done))
+      return done
     },
     drained: async () => {
       while (publishing.size > 0) await Promise.all(publishing)

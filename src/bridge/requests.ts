@@ -1,10 +1,20 @@
-import { reAskSeconds, requestsInFlightMax } from '../limits.ts'
+import {
+  clockSkewSeconds,
+  nudgeAnswerSeconds,
+  nudgeSeconds,
+  reAskSeconds,
+  requestsInFlightMax,
+} from '../limits.ts'
+import type { Nudge } from '../protocol/bodies/nudge.ts'
 import type { NostrEvent } from '../protocol/event.ts'
+import { nudgeMailbox } from '../protocol/mailbox.ts'
+import type { PublishOutcome } from '../protocol/relay-session.ts'
 import type { RelayPolicy } from '../protocol/relay-url.ts'
 import { nowSeconds } from '../seams/clock.ts'
 import { type ActDeps, act, actOnRedemption, answer, keptFor } from './act.ts'
-import { type Admission, type Asked, admit } from './admit.ts'
+import { type Admission, type Asked, admit, admitsNudge } from './admit.ts'
 import { faultOf, readArrival } from './arrivals.ts'
+import { keepingOf } from './dispatch.ts'
 import { reasonOf } from './log.ts'
 import { recently } from './recently.ts'
 import type { Arrival } from './relay-link.ts'
@@ -16,13 +26,15 @@ export interface RequestDeps extends ActDeps {
   readonly policy: RelayPolicy
   readonly gate: StrangerGate
   /** Hands an answer to the relay that its request came from, while it is fresh (Unix seconds). */
-  publish(relay: string, event: NostrEvent, freshUntil: number): void
+  publish(relay: string, event: NostrEvent, freshUntil: number): Promise<PublishOutcome>
   /** A device has a grant. */
   enrolled(device: string): void
   /** A device was heard under a grant. */
   heard(grant: string): void
-  /** A device that the host knows wants it to show itself. */
+  /** A device, or the owner, wants the host to show itself. */
   nudged(device: string): void
+  /** An answer about an effect never reached the relay that its device listens to. */
+  undelivered(device: string, relay: string): void
 }
 
 /** The host's side of every request, from any relay. */
@@ -46,6 +58,8 @@ export function createRequests(deps: RequestDeps): Requests {
   const acting = new Map<string, string>()
   const running = new Set<Promise<void>>()
   const mayAskAgain = recently(clock, reAskSeconds)
+  const isNewNudge = recently(clock, nudgeSeconds + clockSkewSeconds)
+  const mayAnswerNudge = recently(clock, nudgeAnswerSeconds)
 
   const take = async (event: NostrEvent, arrival: Arrival): Promise<void> => {
     counters.count('received')
@@ -54,7 +68,7 @@ export function createRequests(deps: RequestDeps): Requests {
     const conversationKey = deps.keyOf(event.pubkey)
     const arrived = readArrival(event, arrival.relay, { conversationKey, policy: deps.policy, known })
     if (arrived.kind === 'nothing') return counters.count(arrived.reason)
-    if (arrived.kind === 'nudge') return known ? deps.nudged(event.pubkey) : undefined
+    if (arrived.kind === 'nudge') return answerNudge(event, arrived, conversationKey)
     const { asked } = arrived
     const admission = admit(asked, {
       record: book.read(),
@@ -63,6 +77,19 @@ export function createRequests(deps: RequestDeps): Requests {
       now: nowSeconds(clock),
     })
     await follow(asked, admission, arrival)
+  }
+
+  /** Each nudge once, by its ID, whichever relays bring it; those of one device at most every half a minute. */
+  const answerNudge = (
+    { id, pubkey: signer }: NostrEvent,
+    arrived: { nudge: Nudge; mailbox: string },
+    conversationKey: Uint8Array,
+  ): void => {
+    const around = { record: book.read(), now: nowSeconds(clock) }
+    const admitted = admitsNudge({ ...arrived, signer }, around, nudgeMailbox(conversationKey))
+    const answered = admitted && isNewNudge(id) && mayAnswerNudge(signer)
+    counters.count(answered ? 'nudges_answered' : 'nudges_ignored')
+    if (answered) deps.nudged(signer)
   }
 
   const follow = async (asked: Asked, admission: Admission, arrival: Arrival): Promise<void> => {
@@ -121,8 +148,14 @@ export function createRequests(deps: RequestDeps): Requests {
 
   const publish = (asked: Asked, reply: NostrEvent): void => {
     counters.count('answered')
-    deps.publish(asked.relay, reply, asked.head.expires_at)
+    const sent = deps.publish(asked.relay, reply, asked.head.expires_at)
+    if (!hasEffect(asked)) return
+    void sent.then(({ outcome }) => {
+      if (outcome !== 'accepted') deps.undelivered(asked.signer, asked.relay)
+    })
   }
+
+  const hasEffect = ({ op }: Asked): boolean => op.ok && ['effect', 'journal'].includes(keepingOf(op.op.kind))
 
   const failed = (error: unknown): void => {
     counters.count('failed')

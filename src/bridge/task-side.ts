@@ -34,6 +34,8 @@ export interface TaskSideDeps {
   workspaces(): readonly Workspace[]
   /** Whether a sender of commands still holds `operate`. */
   standing(sender: Sender): boolean
+  /** Told of a task that may have changed, once what waits for it was decided; null: of all. Never rejects. */
+  evaluated(taskId: string | null): void
 }
 
 /**
@@ -73,10 +75,12 @@ export async function openTaskSide(deps: TaskSideDeps): Promise<TaskSide> {
   })
   const look = async (taskId: string): Promise<void> => {
     await commands.evaluate(taskId)
+    deps.evaluated(taskId)
     await core.plan(taskId)
   }
   const lookAtAll = async (): Promise<void> => {
     await commands.evaluateAll()
+    deps.evaluated(null)
     await core.sweep()
   }
   changes = watchTasks(disk, paths.taskFiles, look, lookAtAll)

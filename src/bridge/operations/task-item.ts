@@ -1,5 +1,5 @@
 import type { NoteOf } from '../../host/autostart/planner.ts'
-import type { Attention, Phase } from '../../protocol/bodies/activity-summary.ts'
+import { type Attention, failedHeadline, type Phase } from '../../protocol/bodies/activity-summary.ts'
 import type { TaskItem } from '../../protocol/task-pages.ts'
 import { turnOf, turnStart } from '../../store/tasks/derived.ts'
 import type { Task } from '../../store/tasks/task.ts'
@@ -55,6 +55,26 @@ export function standingOf(task: Task): { phase: Phase; attention: Attention } {
     case 'finished':
       return finishedStanding(task)
   }
+}
+
+/**
+ * What a summary says of a task, in our words: never text from a device or a command. Pure.
+ * @see spec/wire.md §5
+ */
+export function headlineOf(task: Task): string {
+  const { phase, attention } = standingOf(task)
+  if (task.status === 'cancel_requested') return 'Task stopping'
+  if (phase === 'waiting') return attention === 'approval' ? 'Asked for approval' : 'Asked a question'
+  return headlines[phase]
+}
+
+const headlines: { readonly [P in Exclude<Phase, 'waiting'>]: string } = {
+  queued: 'Task queued',
+  running: 'Task running',
+  completed: 'Task finished',
+  failed: failedHeadline,
+  cancelled: 'Task cancelled',
+  unknown: 'Task state unknown',
 }
 
 function finishedStanding(task: Task): { phase: Phase; attention: Attention } {

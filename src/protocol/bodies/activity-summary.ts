@@ -17,7 +17,7 @@ export type Attention = (typeof attentions)[number]
 export const attentionSchema = z.enum(attentions)
 
 /** The headline that a failed task has, and no other. */
-const failedHeadline = 'Task failed'
+export const failedHeadline = 'Task failed'
 
 /** `openagents.activity-summary.v1`: one line about a task. @see spec/wire.md §5 */
 export const activitySummarySchema = z
