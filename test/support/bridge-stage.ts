@@ -30,11 +30,11 @@ export interface BridgeStage {
   /** Everything that was logged. */
   readonly lines: string[]
   service(): Service
-  /** A peer with a key of a small scalar, connected. */
-  peer(scalar: number): Promise<WirePeer>
+  /** A peer with a key of a small scalar, connected to the primary relay unless another is named. */
+  peer(scalar: number, at?: string): Promise<WirePeer>
   /** A peer that redeemed an invitation to these rights. */
-  device(scalar: number, rights?: Right[]): Promise<WirePeer>
-  invite(rights?: Right[]): Promise<string>
+  device(scalar: number, rights?: Right[], at?: string): Promise<WirePeer>
+  invite(rights?: Right[], at?: string): Promise<string>
   counted(reason: Counted): Promise<number>
   /** Resolves when a reason was counted this often. */
   untilCounted(reason: Counted, times?: number): Promise<void>
@@ -44,7 +44,10 @@ export interface BridgeStage {
   end(): Promise<void>
 }
 
-export async function bridgeStage(): Promise<BridgeStage> {
+/** @param relaysOf gives the relays that are served, the primary first, from the URL of the embedded one */
+export async function bridgeStage(
+  relaysOf: (embedded: string) => readonly string[] = (embedded) => [embedded],
+): Promise<BridgeStage> {
   const home = await tempDir()
   const { path: workspace } = await gitWorkspace()
   let host = ''
@@ -55,10 +58,11 @@ export async function bridgeStage(): Promise<BridgeStage> {
     port: 0,
     serves: () => [host],
   })
+  const relays = relaysOf(relay.url)
   const deps = { disk: realDisk, clock: systemClock, random: systemRandom, home }
   const summary = await initHome(deps, {
     owner: ownerKey.publicKey,
-    relays: [relay.url],
+    relays: [...relays],
     workspaces: [{ label: 'site', path: workspace }],
     loopbackTest: true,
   })
@@ -91,19 +95,19 @@ export async function bridgeStage(): Promise<BridgeStage> {
     operator,
     lines,
     service: running,
-    async peer(scalar) {
-      const peer = await wirePeer({ key: testKey(scalar), host, relay: relay.url, clock: systemClock })
+    async peer(scalar, at = relays[0] ?? relay.url) {
+      const peer = await wirePeer({ key: testKey(scalar), host, relay: at, clock: systemClock })
       peers.push(peer)
       return peer
     },
-    async device(scalar, rights = ['observe', 'operate']) {
-      const peer = await stage.peer(scalar)
-      peer.grant = await redeem(peer, await stage.invite(rights))
+    async device(scalar, rights = ['observe', 'operate'], at) {
+      const peer = await stage.peer(scalar, at)
+      peer.grant = await redeem(peer, await stage.invite(rights, at))
       return peer
     },
-    async invite(rights = ['observe', 'operate']) {
+    async invite(rights = ['observe', 'operate'], at) {
       const grant_expires_at = nowSeconds(systemClock) + 86_400
-      return (await operator.invite({ rights, grant_expires_at, relay: null })).code
+      return (await operator.invite({ rights, grant_expires_at, relay: at ?? null })).code
     },
     counted: async (reason) => (await running().status()).counters[reason] ?? 0,
     async untilCounted(reason, times = 1) {

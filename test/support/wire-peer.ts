@@ -76,6 +76,8 @@ export async function wirePeer(options: {
     },
     {
       event(event) {
+        // Some relays hand on what was not asked for, our own requests included.
+        if (!event.tags.some(([name, to]) => name === 'p' && to === key.publicKey)) return
         events.push(event)
         for (const wake of [...waiting]) wake()
       },
@@ -104,7 +106,9 @@ export async function wirePeer(options: {
     })
 
   const inMailbox = (request: string) =>
-    events.filter((event) => event.tags.some((tag) => tag[0] === 'h' && tag[1] === request))
+    events.filter(
+      (event) => event.pubkey === host && event.tags.some((tag) => tag[0] === 'h' && tag[1] === request),
+    )
 
   const peer: WirePeer = {
     key,
