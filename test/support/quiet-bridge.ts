@@ -172,8 +172,18 @@ export async function quietBridge(options: { disk?: Disk } = {}): Promise<QuietB
     untilCounted: (reason, times = 1) =>
       until(async () => ((await running().status()).counters[reason] ?? 0) >= times, reason),
     async stop() {
-      for (const event of published()) sockets.last().say('OK', event.id, true, '')
-      await running().stop()
+      let stopped = false
+      const stopping = running()
+        .stop()
+        .finally(() => {
+          stopped = true
+        })
+      // The relay takes whatever is still on its way, whenever it comes.
+      await until(() => {
+        for (const event of published()) sockets.last().say('OK', event.id, true, '')
+        return stopped
+      }, 'the end of the service')
+      await stopping
       service = null
     },
     async start(stored = []) {
