@@ -5,6 +5,7 @@ import { systemBackend } from '../host/boundary/backend.ts'
 import { createLauncher } from '../host/supervise/launch-owner.ts'
 import { type Relay, startRelay } from '../relay/listen.ts'
 import { systemRandom } from '../seams/random.ts'
+import { systemTelemetry } from '../seams/telemetry.ts'
 import { dialRelay } from '../seams/ws-relay-socket.ts'
 import { realDisk } from '../store/disk.ts'
 import type { Door } from './door.ts'
@@ -42,6 +43,7 @@ export async function serve(door: Door, choices: ServeChoices): Promise<null> {
       pid: process.pid,
       relays: relay === null ? [] : [relay.url],
       loopbackTest: choices.loopbackTest ?? false,
+      telemetry: systemTelemetry(door.clock),
     })
     try {
       await Promise.race([service.ready, stopped])
