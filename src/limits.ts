@@ -70,6 +70,7 @@ export const keptRepliesBytesMax = 67_108_864
 export const keptRepliesCompactBytes = 4_194_304
 export const keptRepliesWaitingBytesMax = 1_048_576
 export const answerBytesMax = 31_744
+export const answerOverheadBytesMax = 1_024
 export const stepTextBytesMax = 4_096
 export const nudgeAnswerSeconds = 30
 export const recentlyMax = 4_096
@@ -106,6 +107,14 @@ export const relayLiveSeconds = 20
 export const relaySigningSeconds = 60
 export const seenEventsMax = 65_536
 export const historySeconds = 60
+export const relayInformationBytesMax = 65_536
+export const relayInformationMs = 5_000
+export const relayInformationSeconds = 3_600
+export const relayInformationRetrySeconds = 300
+export const relayEventBytesMin = 2_048
+export const relayEventBytesToPair = 8_192
+export const relayStoredEventsMin = 256
+export const subscriptionIdChars = 16
 
 // The embedded relay
 export const relayEventSeconds = 691_200
@@ -155,6 +164,19 @@ export const deviceConversationKeysMax = 8
 export const replyHistorySeconds = 200
 export const unclaimedRepliesMax = 64
 export const presencesAsked = 4
+export const nudgesAsked = 4
+export const summariesAsked = 500
+export const summariesKeptMax = 1_024
+export const summariesFileBytesMax = 2_097_152
+export const grantsAsked = 256
+export const spokenWindowsMax = 3
+export const spokenEverySeconds = 60
+export const contactBytesMax = 4_096
+export const nudgeEverySeconds = 30
+export const nudgesKnownMax = 256
+export const outboxAgainSeconds = 60
+export const relayAgainMs = 2_000
+export const relayWordsCharsMax = 200
 
 // The owner's key in a remote signer (NIP-46)
 export const bunkerUrlBytesMax = 8_192
