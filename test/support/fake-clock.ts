@@ -9,7 +9,8 @@ export interface FakeClock extends Clock {
   pending(): number
 }
 
-export function fakeClock(startMs = 1_795_000_000_000): FakeClock {
+/** @param settle waits, between two timers, for what the first one set off */
+export function fakeClock(startMs = 1_795_000_000_000, settle = settlePromises): FakeClock {
   let nowMs = startMs
   let order = 0
   const timers = new Map<Timer, { at: number; order: number; run: () => void }>()
@@ -58,7 +59,7 @@ export function fakeClock(startMs = 1_795_000_000_000): FakeClock {
 }
 
 /** Lets every promise that is already resolved run its continuations. */
-async function settle(): Promise<void> {
+async function settlePromises(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
   await new Promise<void>((resolve) => setImmediate(resolve))
 }

@@ -1,4 +1,5 @@
 import type { SteeringRow } from '../../src/host/steering.ts'
+import type { DiskLock } from '../../src/seams/disk.ts'
 import { captureContext } from '../../src/store/tasks/context.ts'
 import { effectId, effectivePrompt, traceFile } from '../../src/store/tasks/derived.ts'
 import { parseExecutionGrant } from '../../src/store/tasks/grant.ts'
@@ -43,11 +44,12 @@ export async function ownerCommand(
 }
 
 /** Records what a turn's owner records until its process runs. */
-export async function beginTurn(tasks: TaskStore, taskId: string): Promise<Task> {
-  await tasks.record(taskId, { type: 'admitted', admission: admissionOf(await tasks.show(taskId)) }, 1)
+export async function beginTurn(tasks: TaskStore, taskId: string, owner?: DiskLock): Promise<Task> {
+  const admission = admissionOf(await tasks.show(taskId))
+  await tasks.record(taskId, { type: 'admitted', admission }, 1, owner)
   const admitted = await tasks.show(taskId)
-  await tasks.record(taskId, { type: 'effect_intent', effect_id: effectId(admitted) }, 1)
-  return await tasks.record(taskId, { type: 'spawned', process_id: 4_242 }, 1)
+  await tasks.record(taskId, { type: 'effect_intent', effect_id: effectId(admitted) }, 1, owner)
+  return await tasks.record(taskId, { type: 'spawned', process_id: 4_242 }, 1, owner)
 }
 
 /** Records the end of a turn. */
@@ -55,6 +57,7 @@ export async function endTurn(
   tasks: TaskStore,
   taskId: string,
   how: Partial<Pick<RunResult, 'ending' | 'exit_code' | 'group_clear' | 'stop_requested'>> = {},
+  owner?: DiskLock,
 ): Promise<Task> {
   const result: RunResult = {
     ending: 'exit 0',
@@ -70,7 +73,7 @@ export async function endTurn(
     cost_status: 'unknown',
     ...how,
   }
-  return await tasks.record(taskId, { type: 'result', result }, 1)
+  return await tasks.record(taskId, { type: 'result', result }, 1, owner)
 }
 
 /** A whole turn. */

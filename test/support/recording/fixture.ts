@@ -1,0 +1,135 @@
+import type { Grant } from '../../../src/protocol/bodies/grant.ts'
+import type { NostrEvent } from '../../../src/protocol/event.ts'
+import type { JsonObject } from '../../../src/protocol/json-value.ts'
+
+/** Who takes part in an exchange, by the scalar of the secret key. */
+export const cast = {
+  host: 11,
+  owner: 12,
+  phone: 13,
+  tablet: 14,
+  stranger: 15,
+  watch: 16,
+  laptop: 17,
+} as const
+export type Name = keyof typeof cast
+
+/** How things stand before the first step. Times are Unix seconds. */
+export interface Start {
+  readonly at: number
+  /** The relays that the host serves, the primary first. */
+  readonly relays: readonly string[]
+  readonly workspaces: readonly string[]
+  /** What the host has granted before. */
+  readonly grants: readonly Grant[]
+  /** Epochs that were raised before, by device. */
+  readonly epochs?: Readonly<Record<string, number>>
+  /** How many more devices hold a living grant, whose names do not matter. */
+  readonly others?: number
+  /** How long one connection of the host to a relay lives; longer than the exchange unless it is said. */
+  readonly connection_seconds?: number
+}
+
+/** What the local operator or the host's own side does. */
+export interface OperatorCall {
+  readonly call: string
+  readonly with: JsonObject
+  /** What the operator was told. */
+  readonly gives: unknown
+}
+
+/** Something that happens to the host. `at` is its time, Unix seconds. */
+export type Step = { readonly at: number } & (
+  | ({ readonly do: 'operator' } & OperatorCall)
+  | ({
+      readonly do: 'deliver'
+      readonly from: Name
+      /** What makes the event earn what it earns. */
+      readonly why?: string
+      /** `OUTCOME`, `refused CODE`, `again` (the same signed reply once more), or `nothing REASON`. */
+      readonly earns: string
+      /** The relay that delivers it, if not the primary one. */
+      readonly relay?: string
+      /** The connection that it is delivered on, if not the newest. */
+      readonly connection?: number
+    } & Delivered)
+  | { readonly do: 'advance'; readonly seconds: number }
+  /** The service stops and starts again; the relay has these events of before. */
+  | { readonly do: 'restart'; readonly stored: readonly string[] }
+  | { readonly do: 'relay'; readonly connection?: number; readonly says: readonly unknown[] }
+  | { readonly do: 'hold' }
+  | { readonly do: 'live'; readonly connection: number; readonly stored: readonly string[] }
+  | { readonly do: 'cut'; readonly connection: number }
+  /** A turn of a task begins or ends at the host. */
+  | { readonly do: 'turn'; readonly task: string; readonly turn: 'begins' | 'ends' }
+) & {
+    /** What the host sent to its relays meanwhile, beside events. */
+    readonly hears?: readonly { readonly connection: number; readonly frame: readonly unknown[] }[]
+  }
+
+/** An event that a relay delivers: a new one, an earlier one, or many of one pattern. */
+export type Delivered =
+  /** `opened` is its body, or null where nobody can open it. */
+  | { readonly event: NostrEvent; readonly opened: JsonObject | null }
+  /** The id of an event that was delivered before. */
+  | { readonly again: string }
+  /** So many requests like this, each with an ID of its own, signed by whoever plays the exchange. */
+  | { readonly like: JsonObject; readonly times: number }
+
+/** What the host published, opened by the device that it is for. */
+export interface Reply {
+  readonly at: number
+  /** The step that it follows, from 1. */
+  readonly step: number
+  readonly to: Name
+  /** The body; or the id of an event that was published before, when it is that one. */
+  readonly opened: JsonObject | string
+  /** The grant inside, where the answer carries one. */
+  readonly grant?: JsonObject
+  readonly event?: NostrEvent
+}
+
+/** A recorded exchange. */
+export interface Fixture {
+  readonly name: string
+  readonly about: string
+  /** Public keys; the secret of each is the small number `cast` names. */
+  readonly keys: Readonly<Partial<Record<Name, string>>>
+  readonly start: Start
+  /** What is kept beside replies. */
+  readonly records: readonly string[]
+  readonly steps: readonly Step[]
+  readonly replies: readonly Reply[]
+}
+
+const lineMax = 110
+
+/** A fixture as it lies on disk: what fits a line stands on one. */
+export function fixtureText(fixture: Fixture): string {
+  return `${textOf(fixture, 0)}\n`
+}
+
+function textOf(value: unknown, indent: number): string {
+  const flat = flatText(value)
+  if (typeof value !== 'object' || value === null || indent + flat.length <= lineMax) return flat
+  const inner = ' '.repeat(indent + 2)
+  const end = `\n${' '.repeat(indent)}`
+  if (Array.isArray(value)) {
+    return `[\n${value.map((item) => inner + textOf(item, indent + 2)).join(',\n')}${end}]`
+  }
+  const members = membersOf(value).map(
+    ([name, member]) => `${inner}${JSON.stringify(name)}: ${textOf(member, indent + 2)}`,
+  )
+  return `{\n${members.join(',\n')}${end}}`
+}
+
+function flatText(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(flatText).join(', ')}]`
+  const members = membersOf(value).map(([name, member]) => `${JSON.stringify(name)}: ${flatText(member)}`)
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+}
+
+function membersOf(value: object): [string, unknown][] {
+  return Object.entries(value).filter(([, member]) => member !== undefined)
+}

@@ -1,0 +1,5 @@
+import type { Scenario } from '../scene.ts'
+import { invitations } from './invitations.ts'
+
+/** Every exchange that is recorded. */
+export const scenarios: readonly Scenario[] = [...invitations]
