@@ -1,6 +1,12 @@
 import { capabilityDigest } from '../../src/bridge/access/invitations.ts'
-import type { AccessRecord, GrantEntry, InvitationEntry } from '../../src/bridge/access/record.ts'
+import type {
+  AccessRecord,
+  EnrollmentEntry,
+  GrantEntry,
+  InvitationEntry,
+} from '../../src/bridge/access/record.ts'
 import { emptyAccessRecord } from '../../src/bridge/access/record.ts'
+import { enrollmentCodeDigest, enrollmentDigest } from '../../src/protocol/enrollment-code.ts'
 import type { NostrEvent } from '../../src/protocol/event.ts'
 import type { Right } from '../../src/protocol/rights.ts'
 import { testKey } from './keys.ts'
@@ -80,6 +86,34 @@ export function invitationEntry(changes: Partial<InvitationEntry> = {}): Invitat
     answers: 0,
     replies: [],
     ...changes,
+  }
+}
+
+export const enrollmentCode = 'JN7V-2V1E'
+
+export function enrollmentEntry(changes: Partial<EnrollmentEntry> = {}): EnrollmentEntry {
+  const rights: Right[] = ['observe', 'operate', 'review']
+  const request: EnrollmentEntry['request'] = {
+    v: 'openagents.host-enrollment-request.v1',
+    requires: [],
+    enrollment: id(0xe1),
+    host: keys.host,
+    owner: keys.owner,
+    relay,
+    rights,
+    issued_at: now,
+    expires_at: now + 300,
+    ...changes.request,
+  }
+  return {
+    digest: enrollmentDigest(request),
+    code_digest: enrollmentCodeDigest(request.enrollment, enrollmentCode),
+    attempts: 0,
+    denied_at: null,
+    closed_at: null,
+    approved: null,
+    ...changes,
+    request,
   }
 }
 

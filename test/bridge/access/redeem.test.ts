@@ -102,6 +102,49 @@ const cases: {
     earns: 'refuse revoked',
   },
   {
+    name: 'an invitation of a device whose grant was renewed since is granted, when the old one is over',
+    record: record({
+      grants: [
+        { ...admin, grant: { ...admin.grant, expires_at: now + 1 } },
+        { ...admin, grant: { ...admin.grant, grant: id(0xa3) }, renews: [id(0xa2)] },
+      ],
+      invitations: [invitationEntry({ issuer: byTablet })],
+    }),
+    earns: 'grant',
+  },
+  {
+    name: 'an invitation of a device that was let in afresh since is revoked',
+    record: record({
+      grants: [
+        { ...admin, revoked_at: now },
+        { ...admin, grant: { ...admin.grant, grant: id(0xa3) } },
+      ],
+      invitations: [invitationEntry({ issuer: byTablet })],
+    }),
+    earns: 'refuse revoked',
+  },
+  {
+    name: 'an invitation of a device that may not administer access is revoked',
+    record: record({
+      grants: [{ ...admin, grant: { ...admin.grant, rights: ['observe', 'operate'] } }],
+      invitations: [invitationEntry({ issuer: byTablet })],
+    }),
+    earns: 'refuse revoked',
+  },
+  {
+    name: "an invitation of a device whose grant is another device's is revoked",
+    record: record({
+      grants: [{ ...admin, grant: { ...admin.grant, device: keys.stranger } }],
+      invitations: [invitationEntry({ issuer: byTablet })],
+    }),
+    earns: 'refuse revoked',
+  },
+  {
+    name: 'an invitation of the owner needs no grant',
+    record: record({ invitations: [invitationEntry({ issuer: { kind: 'owner' } })] }),
+    earns: 'grant',
+  },
+  {
     name: 'an invitation to more than its device holds is revoked',
     record: record({
       grants: [admin],
