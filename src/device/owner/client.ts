@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import { deviceWaitMs, requestSecondsMax } from '../../limits.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { checkRelayUrl } from '../../protocol/relay-url.ts'
+import type { Sealer } from '../../protocol/sealer.ts'
+import { deviceOf } from '../client.ts'
+import type { Device, DeviceOptions } from '../device.ts'
+import { createExchangeOver } from '../exchange.ts'
+import { openOutbox } from '../outbox.ts'
+import type { Pairing } from '../pairing.ts'
+import { ownerAsker } from './asker.ts'
+import { openOwnerLink } from './link.ts'
+
+export interface OwnerOptions extends DeviceOptions {
+  /** The owner's key, here or in a remote signer. */
+  readonly sealer: Sealer
+  /** The host whose owner asks, and the relay to ask over. */
+  readonly host: string
+  readonly relay: string
+}
+
+/**
+ * The owner of a host, asking as a device does but without a grant. What is sent durably is kept in an outbox of the
+ * owner's own, one for each host, under the state directory. Refuses `forbidden` for a relay that breaks the policy.
+ * @see spec/wire.md §3
+ */
+export async function openOwner(options: OwnerOptions): Promise<Device> {
+  const { disk, clock, sealer, host, relay, policy } = options
+  checkRelayUrl(relay, policy)
+  const dir = join(options.dir, 'owner', host)
+  await disk.makeDirectory(dir)
+  const exchange = createExchangeOver(clock, () => openOwnerLink(options))
+  const paired = { asker: ownerAsker(options), exchange, outbox: openOutbox(disk, dir, host) }
+  const pairing: Pairing = {
+    paired: () => paired,
+    whoami: () => ({ device: sealer.publicKey, paired: null }),
+    redeem: () => Promise.reject(new Refusal('forbidden', 'the owner holds every right without a grant')),
+    close: () => exchange.close(),
+  }
+  const waitMs = Math.min(options.waitMs ?? deviceWaitMs, (requestSecondsMax - 5) * 1000)
+  return deviceOf({ options, pairing, waitMs })
+}
