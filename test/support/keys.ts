@@ -10,7 +10,11 @@ export interface TestKey {
 }
 
 export function testKey(scalar: number): TestKey {
-  const secret = scalar.toString(16).padStart(64, '0')
+  return keyOf(scalar.toString(16).padStart(64, '0'))
+}
+
+/** The same from 64 hex. */
+export function keyOf(secret: string): TestKey {
   const signer = createSigner(secret)
   return { secret, publicKey: signer.publicKey, signer, with: (peer) => conversationKey(secret, peer) }
 }
