@@ -170,7 +170,6 @@ export const summariesKeptMax = 1_024
 export const summariesFileBytesMax = 2_097_152
 export const grantsAsked = 256
 export const spokenWindowsMax = 3
-export const spokenEverySeconds = 60
 export const contactBytesMax = 4_096
 export const nudgeEverySeconds = 30
 export const nudgesKnownMax = 256
@@ -197,6 +196,7 @@ export const ownerSignSecondsMax = 40
 export const ownerSignTriesMax = 3
 export const ownerCandidatesMax = 64
 export const enrollmentContentBytesMax = 8_192
+export const enrollmentQuietMs = 3_000
 
 // The task store (spec/store.md)
 export const identifierBytesMax = 128

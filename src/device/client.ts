@@ -3,6 +3,7 @@ import { Refusal } from '../protocol/refusal.ts'
 import type { TaskDetail } from '../protocol/task-pages.ts'
 import { ask, askFor, type DeviceState as State } from './ask.ts'
 import type { Device, DeviceOptions } from './device.ts'
+import { pendingEnrollments } from './enrollment-copies.ts'
 import { openIdentity } from './identity.ts'
 import { openPairing } from './pairing.ts'
 import { flush, sendCommand, sendCreate } from './sends.ts'
@@ -29,6 +30,15 @@ export function deviceOf(state: State): Device {
       return pairing.whoami()
     },
     whoami: async () => pairing.whoami(),
+    async accept(wanted, given, acceptMs) {
+      await pairing.accept(wanted, given, acceptMs)
+      return pairing.whoami()
+    },
+    async enrollments() {
+      const { asker, sealer, owner } = pairing.paired()
+      const { host, relay } = asker.to()
+      return pendingEnrollments({ ...state.options, sealer, owner, host, relay })
+    },
     workspaces: () => workspaces(state),
     tasks: (workspace, page = {}) => tasks(state, workspace, page),
     read: (task, page = {}) => read(state, task, page),

@@ -1,3 +1,4 @@
+import type { NostrEvent } from '../protocol/event.ts'
 import type { CommandAction, QueueEdit } from '../protocol/operations/commands.ts'
 import type { NewTask } from '../protocol/operations/tasks.ts'
 import type { Operation } from '../protocol/operations.ts'
@@ -10,6 +11,8 @@ import type { Clock } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { Random } from '../seams/random.ts'
 import type { DialRelay } from '../seams/relay-socket.ts'
+import type { ApprovalTerms } from './accept.ts'
+import type { PendingEnrollment } from './enrollment-copies.ts'
 
 export interface DeviceOptions {
   readonly disk: Disk
@@ -74,6 +77,13 @@ export interface Device {
   /** Pairs with the host of an invitation. Refuses with the host's code, `expired`, `conflict`, `malformed` or `timeout`. */
   redeem(code: string): Promise<Whoami>
   whoami(): Promise<Whoami>
+  /**
+   * Takes the grant of an approved enrollment, the given one or the one that the host publishes within `waitMs`, and
+   * saves it. Refuses as `acceptApproval` and `awaitApproval` do.
+   */
+  accept(wanted: ApprovalTerms, given: NostrEvent | null, waitMs: number): Promise<Whoami>
+  /** The enrollments of its host that wait for this approver. */
+  enrollments(): Promise<readonly PendingEnrollment[]>
   workspaces(): Promise<readonly string[]>
   tasks(workspace: string, page?: { cursor?: string; limit?: number }): Promise<TaskList>
   /** A task with a page of its steps; its workspace is looked for when not given. */

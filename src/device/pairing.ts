@@ -2,7 +2,10 @@ import type { Access } from '../protocol/bodies/access.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { parseInvitation } from '../protocol/invitation.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
+import { checkRelayUrl } from '../protocol/relay-url.ts'
+import { localSealer, type Sealer } from '../protocol/sealer.ts'
 import { nowSeconds } from '../seams/clock.ts'
+import { type ApprovalTerms, acceptApproval, awaitApproval } from './accept.ts'
 import { type Asker, deviceAsker } from './asker.ts'
 import { readAuthorization, renews } from './authorization.ts'
 import type { DeviceOptions, Whoami } from './device.ts'
@@ -14,6 +17,9 @@ import { redeemInvitation } from './redeem.ts'
 /** What a device has while it is paired: whom it asks and how, its host's ear and its outbox. */
 export interface Paired {
   readonly asker: Asker
+  /** What opens the enrollments that are sent to whoever may approve them, and whose authority they must serve. */
+  readonly sealer: Sealer
+  readonly owner: string
   readonly exchange: Exchange
   readonly outbox: Outbox
 }
@@ -24,6 +30,8 @@ export interface Pairing {
   paired(): Paired
   whoami(): Whoami
   redeem(code: string): Promise<void>
+  /** Takes the grant of an approval: the one that is given, or the one that the host publishes within `waitMs`. */
+  accept(wanted: ApprovalTerms, given: NostrEvent | null, waitMs: number): Promise<void>
   close(): void
 }
 
@@ -57,7 +65,9 @@ export async function openPairing(
       }
       exchange ??= connect(held)
       const asker = deviceAsker({ ...options, identity, access: () => access ?? held })
-      return { asker, exchange, outbox: openOutbox(disk, dir, held.grant.host) }
+      const sealer = localSealer(identity.signer, identity.keys, options.random)
+      const outbox = openOutbox(disk, dir, held.grant.host)
+      return { asker, sealer, owner: held.grant.owner, exchange, outbox }
     },
     whoami: () => whoamiOf(identity, access),
     async redeem(code) {
@@ -68,6 +78,18 @@ export async function openPairing(
         })
       }
       const next = await redeemInvitation(code, { ...options, identity, waitMs })
+      await writeAccess(disk, dir, next)
+      access = next
+      exchange?.close()
+      exchange = null
+    },
+    async accept(wanted, given, acceptMs) {
+      checkRelayUrl(wanted.relay, policy)
+      const terms = { ...wanted, identity, policy, now: nowSeconds(options.clock) }
+      const next =
+        given === null
+          ? await awaitApproval(options, identity, { ...wanted, held: access, waitMs: acceptMs })
+          : acceptApproval(given, access, terms)
       await writeAccess(disk, dir, next)
       access = next
       exchange?.close()

@@ -30,13 +30,19 @@ export async function openOwner(options: OwnerOptions): Promise<Device> {
   const dir = join(options.dir, 'owner', host)
   await disk.makeDirectory(dir)
   const exchange = createExchangeOver(clock, () => openOwnerLink(options))
-  const paired = { asker: ownerAsker(options), exchange, outbox: openOutbox(disk, dir, host) }
+  const asker = ownerAsker(options)
+  const paired = { asker, sealer, owner: sealer.publicKey, exchange, outbox: openOutbox(disk, dir, host) }
   const pairing: Pairing = {
     paired: () => paired,
     whoami: () => ({ device: sealer.publicKey, paired: null }),
-    redeem: () => Promise.reject(new Refusal('forbidden', 'the owner holds every right without a grant')),
+    redeem: () => Promise.reject(needsNone()),
+    accept: () => Promise.reject(needsNone()),
     close: () => exchange.close(),
   }
   const waitMs = Math.min(options.waitMs ?? deviceWaitMs, (requestSecondsMax - 5) * 1000)
   return deviceOf({ options, pairing, waitMs })
+}
+
+function needsNone(): Refusal {
+  return new Refusal('forbidden', 'the owner holds every right without a grant')
 }
