@@ -9,7 +9,20 @@ import type { AccessBook } from './access/book.ts'
 import { type Sealer, seal } from './seal.ts'
 
 /** What this host can do for a device, in the words of presence. */
-const capabilities = ['invite', 'task-command', 'task-create', 'task-queue', 'task-read', 'workspace-list']
+const capabilities = [
+  'activity-summary',
+  'enroll',
+  'invite',
+  'nudge',
+  'task-archive',
+  'task-cancel',
+  'task-command',
+  'task-create',
+  'task-queue',
+  'task-read',
+  'task-steer',
+  'workspace-list',
+]
 
 /** Tells enrolled devices that the host is here. */
 export interface Announcer {

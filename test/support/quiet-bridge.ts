@@ -17,6 +17,7 @@ import type { Right } from '../../src/protocol/rights.ts'
 import { nowSeconds, systemClock } from '../../src/seams/clock.ts'
 import type { Disk } from '../../src/seams/disk.ts'
 import { randomId, systemRandom } from '../../src/seams/random.ts'
+import type { Telemetry } from '../../src/seams/telemetry.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { type FakeConnection, fakeSockets } from './fake-relay-sockets.ts'
@@ -61,7 +62,9 @@ export interface QuietBridge {
   start(stored?: readonly NostrEvent[]): Promise<void>
 }
 
-export async function quietBridge(options: { disk?: Disk } = {}): Promise<QuietBridge> {
+export async function quietBridge(
+  options: { disk?: Disk; telemetry?: Telemetry } = {},
+): Promise<QuietBridge> {
   const home = await tempDir()
   const { path: workspace } = await gitWorkspace()
   const clock = fakeClock()
@@ -193,6 +196,7 @@ export async function quietBridge(options: { disk?: Disk } = {}): Promise<QuietB
         launcher,
         log: silentLog,
         pid: process.pid,
+        ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
         // The one connection stays, however far a test moves the clock.
         relayLifetimeSeconds: 2_000_000,
       })

@@ -1,7 +1,10 @@
+import { nudgeSeconds } from '../../src/limits.ts'
 import { type Bodies, parseBody } from '../../src/protocol/body.ts'
-import { openVerified } from '../../src/protocol/envelope.ts'
+import { openVerified, sealEnvelope } from '../../src/protocol/envelope.ts'
 import type { NostrEvent } from '../../src/protocol/event.ts'
 import { nudgeMailbox, presenceMailbox, summaryMailbox } from '../../src/protocol/mailbox.ts'
+import { nowSeconds } from '../../src/seams/clock.ts'
+import { systemRandom } from '../../src/seams/random.ts'
 import type { TestKey } from './keys.ts'
 import type { QuietBridge } from './quiet-bridge.ts'
 
@@ -25,5 +28,33 @@ export function toldTo<T extends Telling>(bridge: QuietBridge, key: TestKey, wha
     if (opened.author !== bridge.host || opened.recipient !== key.publicKey)
       throw new Error('not from the host')
     return parseBody(what, opened.body, 'production')
+  })
+}
+
+/** A nudge of a key to the host, dated now, with whatever a test wants wrong about it. */
+export function nudgeFrom(
+  bridge: QuietBridge,
+  key: TestKey,
+  changes: { device?: string; issued_at?: number; mailbox?: string } = {},
+): NostrEvent {
+  const issued_at = changes.issued_at ?? nowSeconds(bridge.clock)
+  const body: Bodies['nudge'] = {
+    v: 'openagents.host-nudge.v1',
+    requires: [],
+    host: bridge.host,
+    device: changes.device ?? key.publicKey,
+    issued_at,
+    expires_at: issued_at + nudgeSeconds,
+  }
+  const conversationKey = key.with(bridge.host)
+  return sealEnvelope({
+    signer: key.signer,
+    recipient: bridge.host,
+    mailbox: changes.mailbox ?? nudgeMailbox(conversationKey),
+    body,
+    conversationKey,
+    issuedAt: issued_at,
+    retainUntil: body.expires_at,
+    random: systemRandom,
   })
 }
