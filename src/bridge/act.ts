@@ -61,7 +61,7 @@ export async function actOnRedemption(
   op: OperationOf<'enroll.redeem'>,
 ): Promise<NostrEvent | null> {
   try {
-    const redeemed = await redeem({ ...deps, random: deps.context.random }, asked, op)
+    const redeemed = await redeem({ ...deps.context, ...deps }, asked, op)
     if (redeemed.kind === 'reply') return redeemed.reply
     if (redeemed.kind === 'refuse') return answer(deps, asked, refused(redeemed.code))
     deps.counters.count(redeemed.reason)
@@ -71,19 +71,20 @@ export async function actOnRedemption(
   }
 }
 
-/** Signs `result`, or `bounds` when the final event would be too long for a relay. */
+/** Signs `result`, or `bounds` when the final event would be too long for the relay that it goes to. */
 export function answer(
   deps: Pick<ActDeps, 'sealer' | 'counters' | 'context'>,
   asked: Asked,
   result: Result,
 ): NostrEvent {
   const now = nowSeconds(deps.context.clock)
+  const bytesMax = deps.context.eventBytesMax(asked.relay)
   try {
-    return sealReply(deps.sealer, answeredOf(asked), result, now)
+    return sealReply(deps.sealer, answeredOf(asked), result, now, bytesMax)
   } catch (error) {
     if (!isRefusal(error, 'bounds')) throw error
     deps.counters.count('oversized_answer')
-    return sealReply(deps.sealer, answeredOf(asked), refused('bounds'), now)
+    return sealReply(deps.sealer, answeredOf(asked), refused('bounds'), now, bytesMax)
   }
 }
 

@@ -1,7 +1,7 @@
-import { answerBytesMax } from '../limits.ts'
 import { type Operation, type OperationKind, operationRows } from '../protocol/operations.ts'
 import type { DeviceEntry, Outcome } from '../protocol/outcomes.ts'
 import { Refusal } from '../protocol/refusal.ts'
+import { answerBytesUnder } from '../protocol/relay-limits.ts'
 import { utf8Bytes } from '../protocol/text.ts'
 import type { Asking, GrantingContext, TaskContext } from './operations/context.ts'
 import { devicesNow, revoke } from './operations/devices.ts'
@@ -16,6 +16,8 @@ import { readTask } from './operations/task-read.ts'
 /** Everything that an operation may need, and the relay that new invitations name. */
 export interface DispatchContext extends GrantingContext, TaskContext {
   invitationRelay(): string
+  /** How long a signed event may be on a relay, in bytes. */
+  eventBytesMax(relay: string): number
 }
 
 /** How a request's identity and answer are kept. @see spec/wire.md §7, steps 6 and 7 */
@@ -73,11 +75,14 @@ export async function dispatch(context: DispatchContext, asking: Asking, op: Ope
       await recordCommand(context, asking, op.command)
       return dispatched(op.kind, op.command.task)
     case 'task.queue':
-      return { kind: 'queue', queue: await editQueue(context, asking, op.task, op.edit) }
+      return {
+        kind: 'queue',
+        queue: await editQueue(context, asking, op.task, op.edit, roomFor(context, asking)),
+      }
     case 'task.list':
-      return { kind: 'tasks', tasks: await listTasks(context, op.query) }
+      return { kind: 'tasks', tasks: await listTasks(context, op.query, roomFor(context, asking)) }
     case 'task.read':
-      return { kind: 'task', task: await readTask(context, op.query) }
+      return { kind: 'task', task: await readTask(context, op.query, roomFor(context, asking)) }
     default:
       return await dispatchAccess(context, asking, op)
   }
@@ -98,7 +103,7 @@ async function dispatchAccess(context: DispatchContext, asking: Asking, op: Oper
       await uninvite(context, asking.principal, op.invitation)
       return { kind: 'cancelled', invitation: op.invitation }
     case 'device.list':
-      return { kind: 'devices', devices: fitting(devicesNow(context)) }
+      return { kind: 'devices', devices: fitting(devicesNow(context), roomFor(context, asking)) }
     case 'device.revoke':
       return { kind: 'revoked', ...(await revoke(context, asking.principal, op.device)) }
     case 'enroll.approve':
@@ -111,6 +116,11 @@ async function dispatchAccess(context: DispatchContext, asking: Asking, op: Oper
   }
 }
 
+/** How long an outcome may be, in bytes, for its answer to be published on the relay that was asked over. */
+function roomFor(context: DispatchContext, { relay }: Asking): number {
+  return answerBytesUnder(context.eventBytesMax(relay))
+}
+
 function labelsOf(context: TaskContext): string[] {
   return [...new Set(context.settings().workspaces.map(({ label }) => label))].sort()
 }
@@ -120,12 +130,12 @@ function dispatched(operation: OperationKind, reference: string): Outcome {
 }
 
 /** The dead ones that would make the answer too long are left out; living ones never are. */
-function fitting(devices: readonly DeviceEntry[]): DeviceEntry[] {
+function fitting(devices: readonly DeviceEntry[], bytesMax: number): DeviceEntry[] {
   const shown: DeviceEntry[] = []
   let bytes = 64
   for (const entry of devices) {
     bytes += utf8Bytes(JSON.stringify(entry)) + 1
-    if (bytes <= answerBytesMax) shown.push(entry)
+    if (bytes <= bytesMax) shown.push(entry)
     else if (entry.state === 'active') throw new Refusal('bounds', 'the devices do not fit one answer')
     else break
   }

@@ -5,7 +5,7 @@ import type { Right } from '../protocol/rights.ts'
 import type { Counted } from './counters.ts'
 import type { MadeEnrollment } from './operations/enrollments.ts'
 import type { MadeInvitation } from './operations/invitations.ts'
-import type { RelayState } from './relay-link.ts'
+import type { RelayState } from './relay-state.ts'
 import type { Workspace } from './serve-settings.ts'
 
 /** What an invitation is to give. */

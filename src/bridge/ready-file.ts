@@ -1,6 +1,6 @@
 import type { Disk } from '../seams/disk.ts'
 import type { HomePaths } from './paths.ts'
-import type { RelayState } from './relay-link.ts'
+import type { RelayState } from './relay-state.ts'
 
 /** What `run/ready.json` says; it is there from when the service is ready until it stops. */
 export interface ReadyFile {

@@ -24,7 +24,7 @@ export type Redeemed =
  * @see spec/wire.md §7
  */
 export async function redeem(
-  deps: { book: AccessBook; sealer: Sealer; random: Random },
+  deps: { book: AccessBook; sealer: Sealer; random: Random; eventBytesMax(relay: string): number },
   asked: Asked,
   op: { invitation: string; capability: string },
 ): Promise<Redeemed> {
@@ -40,7 +40,7 @@ export async function redeem(
     const entry = decision.kind === 'again' ? decision.entry : newGrant(deps, record, invitation, signer, now)
     const before = decision.kind === 'again' ? record : addGrant(record, entry, now)
     const result = { status: 'ok', outcome: { kind: 'granted', authorization: entry.authorization } } as const
-    const reply = sealReply(deps.sealer, answered, result, now)
+    const reply = sealReply(deps.sealer, answered, result, now, deps.eventBytesMax(relay))
     const redeemed = invitation.redeemed ?? { device: signer, grant: entry.grant.grant, at: now }
     const after = withRedemptionReply(before, invitation, { ...answered, reply }, redeemed)
     return { record: after, value: { kind: 'reply', reply } }

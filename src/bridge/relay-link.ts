@@ -1,58 +1,25 @@
-import { historySeconds, relayLifetimeSeconds, relayReadySeconds, seenEventsMax } from '../limits.ts'
+import { relayLifetimeSeconds, relayReadySeconds, seenEventsMax } from '../limits.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { connectRelay, type RelayConnection, type RelayEnding } from '../protocol/relay-connection.ts'
+import type { Filter } from '../protocol/relay-frames.ts'
+import { eventBytesUnder, type RelayLimits } from '../protocol/relay-limits.ts'
 import type { PublishOutcome } from '../protocol/relay-session.ts'
-import type { Signer } from '../protocol/signer.ts'
-import { type Clock, nowSeconds, type Timer } from '../seams/clock.ts'
-import { type Random, randomId } from '../seams/random.ts'
-import type { DialRelay } from '../seams/relay-socket.ts'
-import { backoffMs } from './backoff.ts'
+import { nowSeconds, type Timer } from '../seams/clock.ts'
+import { backoffMs, failuresAfter } from './backoff.ts'
 import { createPublications, type Publications } from './publications.ts'
+import { createRelayKnowledge, type RelayKnowledge } from './relay-knowledge.ts'
+import type { RelayLinkOptions } from './relay-link-options.ts'
+import type { RelayState } from './relay-state.ts'
+import { subscriptionFilters, subscriptionId } from './relay-subscription.ts'
 import { createSeenEvents, type SeenEvents } from './seen-events.ts'
-
-/** How an event reached the host. */
-export interface Arrival {
-  /** The relay it arrived on, exactly as dialled. */
-  readonly relay: string
-  /** It came before the end of the stored events: history, never "asked again". */
-  readonly stored: boolean
-  /** The same event was seen before on this very subscription, and came once more after its stored events ended. */
-  readonly again: boolean
-}
-
-/** What `status` shows of one relay. Times are Unix seconds. */
-export interface RelayState {
-  readonly url: string
-  readonly state: 'connecting' | 'live' | 'waiting' | 'closed'
-  readonly since: number
-  readonly last_event: number | null
-  readonly last_error: string | null
-  readonly reconnects: number
-  readonly unpublished: number
-}
-
-export interface RelayLinkOptions {
-  readonly url: string
-  readonly signer: Signer
-  readonly clock: Clock
-  readonly random: Random
-  readonly dial: DialRelay
-  /**
-   * Whether an event's ID and signature hold. Called for every event that was not seen before; only a true answer
-   * marks the ID as seen, so a forgery never hides the genuine event. May say false for cost (strangers).
-   */
-  readonly verify: (event: NostrEvent) => boolean
-  readonly onEvent: (event: NostrEvent, arrival: Arrival) => void
-  readonly onState?: (state: RelayState) => void
-  /** How long one connection serves before the next takes over. */
-  readonly lifetimeSeconds?: number
-}
 
 export interface RelayLink {
   readonly url: string
   /** Resolves when a subscription is live, or after `relayReadySeconds`. Never rejects. */
   readonly ready: Promise<void>
   state(): RelayState
+  /** What the relay says that it takes. */
+  limits(): RelayLimits
   /**
    * Publishes until the relay says something final or host time reaches `freshUntil` (Unix seconds).
    * @param slot gives up what waits under the same name
@@ -70,11 +37,14 @@ interface State {
   readonly options: RelayLinkOptions
   readonly seen: SeenEvents
   readonly publications: Publications
+  readonly knowledge: RelayKnowledge
   readonly becameReady: () => void
   /** The connection in service, once live; it stays while its successor is being dialled. */
   serving: Numbered | null
   /** The connection that is being dialled. */
   coming: Numbered | null
+  /** When a connection in service was last heard, in milliseconds of host time; null: there never was one. */
+  heardMs: number | null
   dialled: number
   /** Failures in a row, for the pause before the next attempt. */
   failures: number
@@ -82,7 +52,7 @@ interface State {
   servingSinceMs: number
   retry: Timer | null
   renewal: Timer | null
-  shown: Omit<RelayState, 'url' | 'unpublished'>
+  shown: Pick<RelayState, 'state' | 'since' | 'last_event' | 'last_error' | 'reconnects'>
 }
 
 /**
@@ -103,12 +73,14 @@ export function createRelayLink(options: RelayLinkOptions): RelayLink {
     options,
     seen: createSeenEvents(seenEventsMax),
     publications: createPublications(clock, options.random, () => connectionsOf(state)),
+    knowledge: createRelayKnowledge(url, clock, options.information),
     becameReady() {
       readyLimit.cancel()
       becameReady()
     },
     serving: null,
     coming: null,
+    heardMs: null,
     dialled: 0,
     failures: 0,
     servingSinceMs: 0,
@@ -127,6 +99,7 @@ export function createRelayLink(options: RelayLinkOptions): RelayLink {
     url,
     ready,
     state: () => stateOf(state),
+    limits: () => state.knowledge.limits(),
     publish: (event, freshUntil, slot) => state.publications.publish(event, freshUntil, slot),
     close: () => close(state),
   }
@@ -145,10 +118,9 @@ function dialNext(state: State): void {
   state.dialled += 1
   const number = state.dialled
   if (state.serving === null) show(state, { state: 'connecting' })
-  const filters = () => [
-    { kinds: [3188], '#p': [signer.publicKey], since: nowSeconds(clock) - historySeconds },
-  ]
-  const subscription = randomId(random).slice(0, 16)
+  state.knowledge.refresh()
+  const filters = () => filtersOf(state)
+  const subscription = subscriptionId(random, state.knowledge.limits())
   let endedAtOnce: RelayEnding | null = null
   const connection = connectRelay(
     { url, signer, clock, dial, subscription, filters },
@@ -163,6 +135,18 @@ function dialNext(state: State): void {
     },
   )
   if (endedAtOnce === null) state.coming = { number, connection }
+}
+
+function filtersOf({ options, knowledge, serving, heardMs }: State): Filter[] {
+  const { clock, signer, afterGap, lifetimeSeconds = relayLifetimeSeconds } = options
+  return subscriptionFilters({
+    host: signer.publicKey,
+    nowMs: clock.nowMs(),
+    heardMs: serving?.connection.heardMs() ?? heardMs,
+    lifetimeSeconds,
+    limits: knowledge.limits(),
+    afterGap,
+  })
 }
 
 function arrive(state: State, number: number, event: NostrEvent, stored: boolean): void {
@@ -201,9 +185,10 @@ function lost(state: State, number: number, { prefix, message }: RelayEnding): v
   if (state.serving?.number === number) {
     // A relay that lets us in only to cut us off at once is a failing one.
     if (state.options.clock.nowMs() - state.servingSinceMs >= steadyMs) state.failures = 0
+    state.heardMs = state.serving.connection.heardMs()
     state.serving = null
   }
-  state.failures = Math.max(state.failures + 1, prefix === 'rate-limited' ? rateLimitedFailures : 1)
+  state.failures = failuresAfter(state.failures, prefix)
   const last_error = prefix === null ? message : `${prefix}: ${message}`
   if (state.serving === null) {
     state.renewal?.cancel()
@@ -220,17 +205,23 @@ function lost(state: State, number: number, { prefix, message }: RelayEnding): v
 /** After so long in service a lost connection is the first failure, not one more. */
 const steadyMs = 10_000
 
-/** A relay that asks for less traffic is left alone as after this many failures. */
-const rateLimitedFailures = 5
-
 function show(state: State, changes: Partial<State['shown']>): void {
   const since = changes.state === state.shown.state ? state.shown.since : nowSeconds(state.options.clock)
   state.shown = { ...state.shown, since, ...changes }
   state.options.onState?.(stateOf(state))
 }
 
-function stateOf({ options, shown, publications }: State): RelayState {
-  return { url: options.url, ...shown, unpublished: publications.count() }
+function stateOf({ options, shown, publications, serving, knowledge }: State): RelayState {
+  const limits = knowledge.limits()
+  return {
+    url: options.url,
+    ...shown,
+    unpublished: publications.count(),
+    auth: serving?.connection.auth() ?? 'none',
+    event_bytes_max: eventBytesUnder(limits),
+    limits,
+    note: knowledge.note(),
+  }
 }
 
 function close(state: State): void {

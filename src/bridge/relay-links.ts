@@ -1,8 +1,12 @@
 import type { NostrEvent } from '../protocol/event.ts'
+import { eventBytesUnder, noLimits } from '../protocol/relay-limits.ts'
 import type { PublishOutcome } from '../protocol/relay-session.ts'
 import type { Counters } from './counters.ts'
 import { type Log, reasonOf } from './log.ts'
-import { createRelayLink, type RelayLink, type RelayLinkOptions, type RelayState } from './relay-link.ts'
+import { quorumOf } from './quorum.ts'
+import { createRelayLink, type RelayLink } from './relay-link.ts'
+import type { RelayLinkOptions } from './relay-link-options.ts'
+import type { RelayState } from './relay-state.ts'
 
 /** The links to every relay that is served; the first URL is the primary one. */
 export interface RelayLinks {
@@ -12,8 +16,10 @@ export interface RelayLinks {
   /** Resolves when each link is live or had its first ten seconds. */
   ready(): Promise<void>
   states(): RelayState[]
+  /** How long a signed event may be to be published on a relay, in bytes: 48 KiB, or less where it takes less. */
+  eventBytesMax(relay: string): number
   /**
-   * Publishes on one relay; on the primary when that one is no longer served. Never rejects.
+   * Publishes on one relay; when that one is no longer served, on all that are. Never rejects. With none it is unknown.
    * @param slot gives up what waits at that relay under the same name
    */
   publish(relay: string, event: NostrEvent, freshUntil: number, slot?: string): Promise<PublishOutcome>
@@ -42,7 +48,8 @@ export function createRelayLinks(
       counters.count(outcome === 'accepted' ? 'published' : 'publish_failed')
       // What the next of its kind replaces is no loss that anybody should hear of.
       const line = slot === undefined ? log.warn : log.debug
-      if (outcome !== 'accepted') line('a relay did not take an event', { relay: link.url, reason: outcome })
+      if (outcome !== 'accepted')
+        line('a relay did not take an event', { relay: link.url, reason: prefixOf(result) })
       return result
     } catch (error) {
       log.error('an event could not be published', { relay: link.url, reason: reasonOf(error) })
@@ -67,13 +74,12 @@ export function createRelayLinks(
       await Promise.all([...links.values()].map((link) => link.ready))
     },
     states: () => [...links.values()].map((link) => link.state()),
+    eventBytesMax: (relay) => eventBytesUnder(links.get(relay)?.limits() ?? noLimits),
     publish(relay, event, freshUntil, slot) {
-      const link = links.get(relay) ?? links.values().next().value
-      if (link === undefined) {
-        counters.count('publish_failed')
-        return Promise.resolve({ outcome: 'unknown' })
-      }
-      const done = send(link, event, freshUntil, slot)
+      const named = links.get(relay)
+      const targets = named === undefined ? [...links.values()] : [named]
+      if (targets.length === 0) counters.count('publish_failed')
+      const done = quorumOf(targets.map((link) => send(link, event, freshUntil, slot)))
       publishing.add(done)
       void done.finally(() => publishing.delete(done))
       return done
@@ -86,4 +92,9 @@ export function createRelayLinks(
       links.clear()
     },
   }
+}
+
+/** The word of the outcome, with the relay's own when it gave one; never its message. */
+function prefixOf(result: PublishOutcome): string {
+  return result.outcome === 'refused' ? `refused, ${result.prefix}` : result.outcome
 }

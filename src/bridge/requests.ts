@@ -17,7 +17,7 @@ import { faultOf, readArrival } from './arrivals.ts'
 import { keepingOf } from './dispatch.ts'
 import { reasonOf } from './log.ts'
 import { recently } from './recently.ts'
-import type { Arrival } from './relay-link.ts'
+import type { Arrival } from './relay-link-options.ts'
 import { isKnown, type StrangerGate } from './strangers.ts'
 
 export interface RequestDeps extends ActDeps {
@@ -63,7 +63,7 @@ export function createRequests(deps: RequestDeps): Requests {
 
   const take = async (event: NostrEvent, arrival: Arrival): Promise<void> => {
     counters.count('received')
-    if (arrival.again && !mayAskAgain(event.id)) return counters.count('asked_again')
+    if (arrival.again && !mayAskAgain(`${arrival.relay} ${event.id}`)) return counters.count('asked_again')
     const known = isKnown(book.read(), event.pubkey)
     const conversationKey = deps.keyOf(event.pubkey)
     const arrived = readArrival(event, arrival.relay, { conversationKey, policy: deps.policy, known })

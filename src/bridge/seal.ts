@@ -1,4 +1,4 @@
-import { clockSkewSeconds, eventBytesMax, requestSecondsMax } from '../limits.ts'
+import { clockSkewSeconds, requestSecondsMax } from '../limits.ts'
 import type { Grant } from '../protocol/bodies/grant.ts'
 import type { HostReply, Result } from '../protocol/bodies/reply.ts'
 import { sealEnvelope } from '../protocol/envelope.ts'
@@ -24,11 +24,18 @@ export interface Answered {
 }
 
 /**
- * Signs an answer to a request. Refuses `bounds` when the final event is over 48 KiB.
+ * Signs an answer to a request. Refuses `bounds` when the final event is longer than its relay takes.
  * @param now host time, Unix seconds
+ * @param bytesMax of the event's JSON
  * @see spec/wire.md §5
  */
-export function sealReply(sealer: Sealer, answered: Answered, result: Result, now: number): NostrEvent {
+export function sealReply(
+  sealer: Sealer,
+  answered: Answered,
+  result: Result,
+  now: number,
+  bytesMax: number,
+): NostrEvent {
   const { request, request_event, signer, expires_at } = answered
   const body: HostReply = {
     v: 'openagents.host-reply.v1',
@@ -41,7 +48,7 @@ export function sealReply(sealer: Sealer, answered: Answered, result: Result, no
     result,
   }
   const event = seal(sealer, signer, request, body, body.issued_at, expires_at)
-  checkEventBytes(event, eventBytesMax)
+  checkEventBytes(event, bytesMax)
   return event
 }
 

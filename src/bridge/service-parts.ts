@@ -7,6 +7,7 @@ import { createSigner } from '../protocol/signer.ts'
 import { type Clock, nowSeconds } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { Random } from '../seams/random.ts'
+import type { AskRelayInformation } from '../seams/relay-information.ts'
 import type { DialRelay } from '../seams/relay-socket.ts'
 import { noTelemetry, type Telemetry } from '../seams/telemetry.ts'
 import { type AccessBook, openAccessBook } from './access/book.ts'
@@ -19,6 +20,7 @@ import { nextGeneration } from './generation.ts'
 import type { OpenHome } from './home.ts'
 import { openKeptReplies } from './kept-replies.ts'
 import type { Log } from './log.ts'
+import { nudgeFilters } from './nudge-filters.ts'
 import { createNudges } from './nudges.ts'
 import { type Announcer, createAnnouncer } from './presence.ts'
 import { createRelayLinks, type RelayLinks } from './relay-links.ts'
@@ -36,6 +38,8 @@ export interface ServiceDeps {
   readonly clock: Clock
   readonly random: Random
   readonly dial: DialRelay
+  /** Asks relays what they take; without it nothing is known of that. */
+  readonly information?: AskRelayInformation
   readonly launcher: Launcher
   readonly log: Log
   /** Absolute. */
@@ -117,6 +121,8 @@ export async function openServiceParts(
       clock,
       random,
       dial: deps.dial,
+      ...(deps.information === undefined ? {} : { information: deps.information }),
+      afterGap: () => nudgeFilters(book.read(), nowSeconds(clock), (peer) => keys.get(peer)),
       verify: (event) => accepting && requests.verify(event),
       onEvent: (event, arrival) => requests.receive(event, arrival),
       ...(deps.relayLifetimeSeconds === undefined ? {} : { lifetimeSeconds: deps.relayLifetimeSeconds }),
@@ -143,6 +149,7 @@ export async function openServiceParts(
     publish: links.publish,
     enrolled: announcer.announceTo,
     invitationRelay: () => links.urls()[0] ?? '',
+    eventBytesMax: links.eventBytesMax,
     forget(device) {
       replies.drop(device)
       keys.drop(device)

@@ -4,6 +4,7 @@ import { type Service, startService } from '../bridge/service.ts'
 import { systemBackend } from '../host/boundary/backend.ts'
 import { createLauncher } from '../host/supervise/launch-owner.ts'
 import { type Relay, startRelay } from '../relay/listen.ts'
+import { askRelayInformation } from '../seams/http-relay-information.ts'
 import { systemRandom } from '../seams/random.ts'
 import { systemTelemetry } from '../seams/telemetry.ts'
 import { dialRelay } from '../seams/ws-relay-socket.ts'
@@ -37,6 +38,7 @@ export async function serve(door: Door, choices: ServeChoices): Promise<null> {
       clock: door.clock,
       random: systemRandom,
       dial: dialRelay,
+      information: askRelayInformation,
       launcher: createLauncher({ home: door.home, allowRoot: door.allowRoot }),
       log: createLog(door.clock, choices.logLevel ?? 'info'),
       home: door.home,

@@ -92,25 +92,27 @@ export function envelopeTemplate(
   return { kind: artifactKind, created_at: issuedAt, tags, content }
 }
 
+/** How many bytes a signed artifact event has as JSON beside its content. */
+export const emptyEventBytes = eventJson({
+  id: '0'.repeat(64),
+  pubkey: '0'.repeat(64),
+  created_at: 1_000_000_000,
+  kind: artifactKind,
+  tags: [
+    ['p', '0'.repeat(64)],
+    ['h', '0'.repeat(64)],
+    ['t', artifactTag],
+  ],
+  content: '',
+  sig: '0'.repeat(128),
+}).length
+
 /**
  * How many bytes the signed event of a body has as JSON, without sealing it.
  * @param issuedAt Unix seconds, like `retainUntil`
  */
 export function sealedBytes(body: unknown, issuedAt: number, retainUntil: number): number {
-  const empty = eventJson({
-    id: '0'.repeat(64),
-    pubkey: '0'.repeat(64),
-    created_at: issuedAt,
-    kind: artifactKind,
-    tags: [
-      ['p', '0'.repeat(64)],
-      ['h', '0'.repeat(64)],
-      ['t', artifactTag],
-    ],
-    content: '',
-    sig: '0'.repeat(128),
-  })
-  return empty.length + payloadChars(utf8Bytes(envelopeText(body, issuedAt, retainUntil)))
+  return emptyEventBytes + payloadChars(utf8Bytes(envelopeText(body, issuedAt, retainUntil)))
 }
 
 /** The public part of an event that claims to carry an artifact: who to whom, and in which mailbox. */

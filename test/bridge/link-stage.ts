@@ -1,5 +1,6 @@
 import { afterEach, beforeEach } from 'vitest'
-import { type Arrival, createRelayLink, type RelayLink } from '../../src/bridge/relay-link.ts'
+import { createRelayLink, type RelayLink } from '../../src/bridge/relay-link.ts'
+import type { Arrival } from '../../src/bridge/relay-link-options.ts'
 import type { NostrEvent } from '../../src/protocol/event.ts'
 import { verifyEvent } from '../../src/protocol/signer.ts'
 import { artifact } from '../support/artifact.ts'

@@ -28,6 +28,7 @@ export async function recordCommand(
  * Looks at or changes what is held for a task.
  *
  * Refuses as the journal does. The texts that would make the answer too long are left out from the end backwards.
+ * @param bytesMax of the view's JSON
  * @see spec/commands.md §5
  */
 export async function editQueue(
@@ -35,8 +36,9 @@ export async function editQueue(
   asking: Asking,
   task: string,
   edit: QueueEdit,
+  bytesMax: number = answerBytesMax,
 ): Promise<QueueView> {
-  return fitting(await context.commands.edit(senderOf(asking), task, edit))
+  return fitting(await context.commands.edit(senderOf(asking), task, edit), bytesMax)
 }
 
 /** Who the journal takes for the sender; the owner, near or far, names no grant. */
@@ -46,10 +48,10 @@ export function senderOf({ principal, signer }: Asking): Sender {
   return { device: signer, grant, epoch }
 }
 
-function fitting(view: QueueView): QueueView {
+function fitting(view: QueueView, bytesMax: number): QueueView {
   let bytes = utf8Bytes(JSON.stringify(view))
   const items = [...view.items]
-  for (let index = items.length - 1; index >= 0 && bytes > answerBytesMax; index -= 1) {
+  for (let index = items.length - 1; index >= 0 && bytes > bytesMax; index -= 1) {
     const item = items[index]
     if (item === undefined || item.text === null) continue
     bytes -= utf8Bytes(JSON.stringify(item.text)) - 4

@@ -11,11 +11,13 @@ import { isVisible, taskItem } from './task-item.ts'
  * A page of a workspace's tasks, the one that changed last first; archived and local ones are left out.
  *
  * Refuses `forbidden` for a label that this host does not have and `malformed` for a cursor that it never gave.
+ * @param bytesMax of the page's JSON
  * @see spec/wire.md §6
  */
 export async function listTasks(
   context: TaskContext,
   query: { workspace: string; cursor: string | null; limit: number },
+  bytesMax: number = answerBytesMax,
 ): Promise<TaskList> {
   const path = workspacePath(context, query.workspace)
   const after = query.cursor === null ? null : readCursor(query.cursor)
@@ -28,7 +30,7 @@ export async function listTasks(
   }
   items.sort((one, other) => (isBefore(placeOf(one), placeOf(other)) ? -1 : 1))
   const rest = after === null ? items : items.filter((item) => isBefore(after, placeOf(item)))
-  return pageOf(rest, query.limit)
+  return pageOf(rest, query.limit, bytesMax)
 }
 
 /** The folder of a workspace. Refuses `forbidden` for a label that this host does not have. */
@@ -61,12 +63,12 @@ function isBefore(one: Place, other: Place): boolean {
   return one.at === other.at ? one.task < other.task : one.at > other.at
 }
 
-function pageOf(rest: readonly TaskItem[], limit: number): TaskList {
+function pageOf(rest: readonly TaskItem[], limit: number, bytesMax: number): TaskList {
   const items: TaskItem[] = []
   let bytes = 256
   for (const item of rest) {
     bytes += utf8Bytes(JSON.stringify(item)) + 1
-    if (items.length === limit || (items.length > 0 && bytes > answerBytesMax)) break
+    if (items.length === limit || (items.length > 0 && bytes > bytesMax)) break
     items.push(item)
   }
   const last = items.at(-1)

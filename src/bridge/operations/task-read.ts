@@ -15,11 +15,13 @@ import { changedNs, workspacePath } from './task-list.ts'
  *
  * Refuses `forbidden` for an unknown label or a task that is not in that workspace, `stale` when the task has moved on
  * from `revision` or the cursor names a turn or a step that is not there, `malformed` for what is no cursor.
+ * @param bytesMax of the page's JSON; the text of a step is cut shorter where it would not fit
  * @see spec/wire.md §6
  */
 export async function readTask(
   context: TaskContext,
   query: { workspace: string; task: string; revision: number | null; cursor: string | null; limit: number },
+  bytesMax: number = answerBytesMax,
 ): Promise<TaskDetail> {
   const path = workspacePath(context, query.workspace)
   const task = await context.tasks.show(query.task)
@@ -42,7 +44,7 @@ export async function readTask(
     cost_usd: result?.cost_microusd === undefined ? null : result.cost_microusd / 1_000_000,
     cost_status: result?.cost_status ?? 'unknown',
   }
-  const room = answerBytesMax - utf8Bytes(JSON.stringify(detail)) - 256
+  const room = bytesMax - utf8Bytes(JSON.stringify(detail)) - 256
   return { ...detail, ...pageOf(evidence.steps, turn, place, { limit: query.limit, room }) }
 }
 
@@ -84,7 +86,7 @@ function fitting(rendered: readonly RenderedStep[], turn: number, { limit, room 
   const steps: TaskStep[] = []
   let bytes = 0
   for (const step of rendered.slice(0, limit)) {
-    const shown = taskStep(step, turn)
+    const shown = steps.length === 0 ? fittingStep(step, turn, room) : taskStep(step, turn, stepTextBytesMax)
     bytes += utf8Bytes(JSON.stringify(shown)) + 1
     if (steps.length > 0 && bytes > room) break
     steps.push(shown)
@@ -92,9 +94,17 @@ function fitting(rendered: readonly RenderedStep[], turn: number, { limit, room 
   return steps
 }
 
+/** A step with as much of its text as there is room for. */
+function fittingStep(step: RenderedStep, turn: number, room: number): TaskStep {
+  for (let textBytes = stepTextBytesMax; ; textBytes = Math.floor(textBytes / 2)) {
+    const shown = taskStep(step, turn, textBytes)
+    if (textBytes === 0 || utf8Bytes(JSON.stringify(shown)) <= room) return shown
+  }
+}
+
 /** What a device sees of a step: a head of its text, and how its turn ended. Never candidate bytes. */
-function taskStep(step: RenderedStep, turn: number): TaskStep {
-  const { text, cut } = headOf(step.message)
+function taskStep(step: RenderedStep, turn: number, textBytesMax: number): TaskStep {
+  const { text, cut } = headOf(step.message, textBytesMax)
   const stream = step.extra?.['stream']
   const result = step.extra?.['result']
   return {
@@ -117,9 +127,9 @@ function endingOf(result: unknown): Pick<TaskStep, 'ending' | 'exit_code'> {
 }
 
 /** The first bytes of a text, cut between characters. */
-function headOf(text: string): { text: string; cut: boolean } {
-  if (text.length <= stepTextBytesMax / 4 || utf8Bytes(text) <= stepTextBytesMax) return { text, cut: false }
-  const head = Buffer.from(text).subarray(0, stepTextBytesMax)
+function headOf(text: string, bytesMax: number): { text: string; cut: boolean } {
+  if (text.length <= bytesMax / 4 || utf8Bytes(text) <= bytesMax) return { text, cut: false }
+  const head = Buffer.from(text).subarray(0, bytesMax)
   return { text: new TextDecoder('utf-8').decode(head, { stream: true }), cut: true }
 }
 
