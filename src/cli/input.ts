@@ -2,9 +2,11 @@ import { open } from 'node:fs/promises'
 import { inputBytesMax } from '../limits.ts'
 import { Refusal, type RefusalCode } from '../protocol/refusal.ts'
 
+let standardInputRead = false
+
 /**
  * Reads a file that a person named, or standard input for `-`. At most `bytesMax` + 1 bytes are read, so that
- * whoever parses them sees that they are too many and says so.
+ * whoever parses them sees that they are too many and says so. Refuses `usage` for a second `-`.
  * @throws Refusal `code` when it cannot be read
  */
 export async function readInput(
@@ -12,6 +14,9 @@ export async function readInput(
   code: RefusalCode,
   bytesMax: number = inputBytesMax,
 ): Promise<Uint8Array> {
+  if (name === '-' && standardInputRead) {
+    throw new Refusal('usage', 'only one thing can be read from standard input: give the other as a file')
+  }
   try {
     return name === '-' ? await readStandardInput(bytesMax + 1) : await readFile(name, bytesMax + 1)
   } catch (error) {
@@ -50,6 +55,7 @@ async function readFile(name: string, bytes: number): Promise<Uint8Array> {
 }
 
 async function readStandardInput(bytes: number): Promise<Uint8Array> {
+  standardInputRead = true
   const parts: Uint8Array[] = []
   let length = 0
   for await (const part of process.stdin) {

@@ -55,8 +55,15 @@ export async function buildProgram(words: readonly string[]): Promise<Command> {
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .showHelpAfterError('(--help shows how)')
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'drawbridge: ')) })
+    .configureOutput({
+      outputError: (text, write) => write(withoutSecrets(text.replace(/^error: /, 'drawbridge: '))),
+    })
   for (const add of families) add(program)
   await addCompletion(program, isCompletion(words))
   return program
+}
+
+/** What commander says of wrong words shows them: a secret among them is left out. */
+function withoutSecrets(text: string): string {
+  return text.replace(/(bunker:|coder-host:)[^\s']+/gi, '$1…')
 }

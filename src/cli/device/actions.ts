@@ -63,7 +63,8 @@ export async function editQueue(
   return queueAnswer(await hinted(edit.action, task, edited))
 }
 
-function identityAnswer({ device, paired }: Whoami): Answer {
+/** A device's identity, for a program and for a person. */
+export function identityAnswer({ device, paired }: Whoami): Answer {
   if (paired === null)
     return {
       json: { device, paired },

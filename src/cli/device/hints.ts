@@ -2,7 +2,16 @@ import type { CommandAction, QueueEdit } from '../../protocol/operations/command
 import { isRefusal, Refusal, type RefusalCode } from '../../protocol/refusal.ts'
 
 /** What a device asks for, as far as a refusal of it can be told what to do about. */
-export type Asked = 'redeem' | 'create' | 'look' | CommandAction | QueueEdit['action']
+export type Asked =
+  | 'redeem'
+  | 'create'
+  | 'look'
+  | 'access'
+  | 'approve'
+  | 'deny'
+  | 'accept'
+  | CommandAction
+  | QueueEdit['action']
 
 type Hints = Readonly<Partial<Record<RefusalCode, string>>>
 
@@ -17,6 +26,12 @@ const moved = 'the task went on meanwhile: look with drawbridge device read TASK
 const messageHints: Hints = { forbidden: anyTask, bounds: shorterText, stale: moved }
 const editHints: Hints = { conflict: leaseFirst, forbidden: ownMessages }
 const queueHints: Hints = { forbidden: anyTask }
+const askAnew = 'ask anew on the host: drawbridge enroll request'
+const enrollHints: Hints = {
+  expired: `an enrollment waits for five minutes; ${askAnew}`,
+  denied: askAnew,
+  rate_limited: `five wrong codes closed it; ${askAnew}`,
+}
 const busy =
   'nothing can be put into a turn of this engine: drawbridge device queue TASK TEXT waits behind it'
 
@@ -43,6 +58,29 @@ const hints: Readonly<Record<Asked, Hints>> = {
     forbidden: anyTask,
     not_found: anyTask,
     stale: 'the task went on meanwhile: give the command again',
+  },
+  access: {
+    forbidden:
+      'only the owner, or a device with that right, may; a device gives no more time or rights than it has itself (drawbridge device whoami)',
+    revoked: 'the grant of this device was ended: ask for a new one',
+    bounds: 'the host keeps as many as it can: drawbridge device invite cancel ID takes one back',
+  },
+  approve: {
+    ...enrollHints,
+    wrong_code: 'read the code on the host again; after five wrong ones the enrollment is closed',
+    conflict: 'it was approved for another device already: if that was not you, revoke that device',
+    forbidden:
+      'approve neither the host nor the owner, no more rights than the host asked for, and no more time than 30 days or your own grant has',
+  },
+  deny: {
+    ...enrollHints,
+    conflict: 'it was approved already: drawbridge device revoke --device KEY ends what it gave',
+    forbidden: 'the host does not know this enrollment, or you may not administer its access',
+  },
+  accept: {
+    malformed: 'the file must hold what enroll approve --out wrote for this very device, host and relay',
+    stale: 'set the clock of this device right, or take the newest approval',
+    expired: 'ask for a new approval: drawbridge enroll request, on the host',
   },
   send: {
     ...messageHints,
