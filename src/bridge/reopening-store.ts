@@ -36,7 +36,7 @@ export async function reopeningStore(open: () => Promise<TaskStore>, log: Log): 
 
   return {
     dir: current.dir,
-    apply: (bytes) => on((store) => store.apply(bytes)),
+    apply: (bytes, sender) => on((store) => store.apply(bytes, sender)),
     record: (taskId, event, epoch, owner, hold) =>
       on((store) => store.record(taskId, event, epoch, owner, hold)),
     show: (taskId) => on((store) => store.show(taskId)),

@@ -164,7 +164,7 @@ async function finish(
       deps.journal.setState(entry, over)
       return true
     }
-    receipt = await deps.tasks.apply(bytes)
+    receipt = await deps.tasks.apply(bytes, entry.sender.grant === null ? 'owner' : 'device')
   } catch (error) {
     return notApplied(deps, entry, error, retries)
   }

@@ -93,7 +93,7 @@ describe('creating a task', () => {
       (_, index) => `{"command_id":"submit-${index}","task_id":"task-${index}","submit":true}\n`,
     )
     await writeFile(join(dir, 'identities.log'), ids.join(''))
-    await expect(createTask(context, byDevice, asked)).rejects.toMatchObject({ code: 'bounds' })
+    await expect(createTask(context, byDevice, asked)).rejects.toMatchObject({ code: 'limit_exceeded' })
     expect(await createTask(context, byOwner, asked)).toBe(deviceTaskId(keys.owner, id(1)))
   })
 })

@@ -1,7 +1,7 @@
 import { controlClient } from '../../src/bridge/control-client.ts'
 import type { Counted } from '../../src/bridge/counters.ts'
 import { initHome } from '../../src/bridge/home.ts'
-import { silentLog } from '../../src/bridge/log.ts'
+import { type Log, silentLog } from '../../src/bridge/log.ts'
 import type { Operator } from '../../src/bridge/operator.ts'
 import { type Service, startService } from '../../src/bridge/service.ts'
 import { bodyBytesMax } from '../../src/limits.ts'
@@ -63,7 +63,7 @@ export interface QuietBridge {
 }
 
 export async function quietBridge(
-  options: { disk?: Disk; telemetry?: Telemetry } = {},
+  options: { disk?: Disk; telemetry?: Telemetry; log?: Log } = {},
 ): Promise<QuietBridge> {
   const home = await tempDir()
   const { path: workspace } = await gitWorkspace()
@@ -194,7 +194,7 @@ export async function quietBridge(
         ...deps,
         dial: sockets.dial,
         launcher,
-        log: silentLog,
+        log: options.log ?? silentLog,
         pid: process.pid,
         ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
         // The one connection stays, however far a test moves the clock.

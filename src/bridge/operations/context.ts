@@ -8,6 +8,7 @@ import type { Clock } from '../../seams/clock.ts'
 import type { Disk } from '../../seams/disk.ts'
 import type { Random } from '../../seams/random.ts'
 import type { Archive } from '../../store/archive.ts'
+import type { CommandSender } from '../../store/tasks/identities.ts'
 import type { TaskStore } from '../../store/tasks/store.ts'
 import type { AccessBook } from '../access/book.ts'
 import type { Principal } from '../access/principal.ts'
@@ -63,6 +64,11 @@ export interface Asking {
 export function checkPrompt(prompt: string): void {
   if (isStoreText(prompt, messageBytesMax, 'multi')) return
   throw new Refusal('bounds', 'the prompt has control characters', { field: 'prompt' })
+}
+
+/** Whose share of the store a request draws on. */
+export function sideOf({ principal }: Asking): CommandSender {
+  return principal.kind === 'device' ? 'device' : 'owner'
 }
 
 /** The key that stands behind a principal: the owner's for the local operator, who acts for it. */

@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../protocol/digest.ts'
 import { nowSeconds } from '../../seams/clock.ts'
 import { taskCommandSchemaName } from '../../store/tasks/command.ts'
-import { type Asking, checkPrompt, keyOf, type TaskContext } from './context.ts'
+import { type Asking, checkPrompt, keyOf, sideOf, type TaskContext } from './context.ts'
 
 /** The reason that the store keeps of a device's correction. It is replayed state, so its words are fixed. */
 const steerReason = 'Steered by an enrolled device'
@@ -15,7 +15,7 @@ export async function steerTask(
 ): Promise<void> {
   checkPrompt(asked.prompt)
   const action = { type: 'correct', prompt: asked.prompt, reason: steerReason }
-  await context.tasks.apply(commandBytes('steer', asking, asked.task, asked.revision, action))
+  await context.tasks.apply(commandBytes('steer', asking, asked.task, asked.revision, action), sideOf(asking))
 }
 
 /** The store's `cancel`, once for each request; a run whose owner is gone is ended first. */
@@ -26,7 +26,10 @@ export async function cancelTask(
 ): Promise<void> {
   await context.core.settle(asked.task).catch(() => null)
   const action = { type: 'cancel', reason: asked.reason }
-  await context.tasks.apply(commandBytes('cancel', asking, asked.task, asked.revision, action))
+  await context.tasks.apply(
+    commandBytes('cancel', asking, asked.task, asked.revision, action),
+    sideOf(asking),
+  )
 }
 
 /** Hides an ended task from devices; one that is hidden already stays so. */

@@ -1,18 +1,17 @@
-import { join } from 'node:path'
-import { createsPerHourMax, ownerSharePercent, tasksMax } from '../../limits.ts'
+import { createsPerHourMax } from '../../limits.ts'
 import type { NewTask } from '../../protocol/operations/tasks.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { deviceTaskId } from '../../protocol/task-id.ts'
 import { taskCommandSchemaName } from '../../store/tasks/command.ts'
 import { boundedCommand } from '../../store/tasks/words.ts'
-import { type Asking, checkPrompt, type TaskContext } from './context.ts'
+import { type Asking, checkPrompt, sideOf, type TaskContext } from './context.ts'
 
 /**
  * Creates the one task that this request can create. The same request again, after a restart too, finds it: equal
  * title and prompt are success, others `conflict`.
  *
- * Also refuses `forbidden` for a label that this host does not have, `rate_limited` past 60 an hour of one device,
- * `bounds` when only the owner's share of the store is left, and what the store refuses.
+ * Also refuses `forbidden` for a label that this host does not have, `rate_limited` past 60 an hour of one device, and
+ * what the store refuses, such as `limit_exceeded` when only the owner's share of it is left.
  * @returns the task's ID
  * @see spec/wire.md §6
  */
@@ -32,19 +31,10 @@ export async function createTask(context: TaskContext, asking: Asking, asked: Ne
     if (asking.principal.kind === 'device' && !context.mayCreate(asking.signer)) {
       throw new Refusal('rate_limited', `a device creates at most ${createsPerHourMax} tasks an hour`)
     }
-    if (asking.principal.kind === 'device') await checkDevicesShare(context)
-    await context.tasks.apply(submitBytes(task, asked, workspace.path))
+    await context.tasks.apply(submitBytes(task, asked, workspace.path), sideOf(asking))
   }
   void context.core.plan(task, asking.principal.kind === 'device' ? asking.signer : undefined)
   return task
-}
-
-/** A tenth of the store is kept for the owner, whatever devices create. */
-async function checkDevicesShare({ disk, tasks }: TaskContext): Promise<void> {
-  const names = (await disk.list(join(tasks.dir, 'task'))) ?? []
-  const count = names.filter((name) => !name.startsWith('.') && name.endsWith('.json')).length
-  if (count < Math.floor((tasksMax * (100 - ownerSharePercent)) / 100)) return
-  throw new Refusal('bounds', 'devices have created as many tasks as this host keeps for them')
 }
 
 function submitBytes(task: string, asked: NewTask, path: string): Uint8Array {

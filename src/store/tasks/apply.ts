@@ -3,6 +3,7 @@ import { sha256Digest } from '../../protocol/digest.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { parseTaskCommand, type TaskCommand } from './command.ts'
 import type { StoreHandle } from './handle.ts'
+import type { CommandSender } from './identities.ts'
 import type { Receipt } from './task.ts'
 import { receiptOf, type VerifiedTask, withCommand } from './task-file.ts'
 import { applyCommand } from './transition.ts'
@@ -11,7 +12,11 @@ import { applyCommand } from './transition.ts'
  * Applies a store command once: one durable line in the log of ids, one durable replacement of the task's file.
  * @see spec/store.md §10
  */
-export async function applyBytes(handle: StoreHandle, bytes: Uint8Array): Promise<Receipt> {
+export async function applyBytes(
+  handle: StoreHandle,
+  bytes: Uint8Array,
+  sender: CommandSender,
+): Promise<Receipt> {
   await handle.check()
   const command = parseTaskCommand(bytes)
   await refuseForeignId(handle, command)
@@ -23,7 +28,7 @@ export async function applyBytes(handle: StoreHandle, bytes: Uint8Array): Promis
   return handle.locked(handle.layout.taskLock(command.task_id), async () => {
     const before = await handle.tasks.load(command.task_id)
     const known = knownReceipt(before, command, sha256Digest(bytes))
-    if (known === null) return accept(handle, before, command, bytes)
+    if (known === null) return accept(handle, before, { command, bytes, sender })
     // The first attempt may have been cut off before its sync: an old receipt is only given for a durable file.
     await handle.disk.sync(path)
     return known
@@ -58,8 +63,7 @@ function knownReceipt(
 async function accept(
   handle: StoreHandle,
   before: VerifiedTask | null,
-  command: TaskCommand,
-  bytes: Uint8Array,
+  { command, bytes, sender }: { command: TaskCommand; bytes: Uint8Array; sender: CommandSender },
 ): Promise<Receipt> {
   const { command_id, task_id, action } = command
   const task = applyCommand(before?.task ?? null, command)
@@ -69,7 +73,7 @@ async function accept(
   const next = withCommand(before, { task, command, request, receipt })
   await handle.commit(task_id, next, () =>
     handle.locked(handle.layout.lock, () =>
-      handle.identities.reserve({ command_id, task_id, submit: action.type === 'submit' }),
+      handle.identities.reserve({ command_id, task_id, submit: action.type === 'submit' }, sender),
     ),
   )
   return receipt

@@ -1,4 +1,4 @@
-import { identitiesBytesMax, identitiesMax, tasksMax } from '../../limits.ts'
+import { identitiesBytesMax, identitiesMax, ownerSharePercent, tasksMax } from '../../limits.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { isIdentifier } from '../../protocol/text.ts'
 import type { Disk, FileIdentity } from '../../seams/disk.ts'
@@ -28,10 +28,14 @@ export interface Identities {
   /**
    * Reserves a command id, durably. The caller holds `tasks.lock`. An id that this task has already is fine: an
    * earlier attempt crashed before its task file was written.
-   * @throws `command_conflict` when another task has it; `limit_exceeded` when ids or tasks are used up
+   * @throws `command_conflict` when another task has it; `limit_exceeded` when ids or tasks are used up, for a device
+   * when only the owner's share of them is left
    */
-  reserve(identity: Identity): Promise<void>
+  reserve(identity: Identity, sender: CommandSender): Promise<void>
 }
+
+/** Whose wish a store command carries out. A tenth of what a store can hold is kept for the owner. */
+export type CommandSender = 'owner' | 'device'
 
 interface Contents {
   readonly owners: Map<string, string>
@@ -90,9 +94,9 @@ export function openIdentities(
       const contents = await current()
       for (const id of commandIds) requireOwner(contents, id, taskId)
     },
-    async reserve(identity) {
+    async reserve(identity, sender) {
       const contents = await current()
-      if (isReserved(contents, identity)) return
+      if (isReserved(contents, identity, sender)) return
       await append(contents, identity)
     },
   }
@@ -123,17 +127,26 @@ function lostIds(): Refusal {
 }
 
 /** Whether this task has the id already. Refuses whatever keeps it from being reserved. */
-function isReserved({ owners, submitted }: Contents, { command_id, task_id, submit }: Identity): boolean {
+function isReserved(
+  { owners, submitted }: Contents,
+  { command_id, task_id, submit }: Identity,
+  sender: CommandSender,
+): boolean {
   const owner = owners.get(command_id)
   if (owner === task_id) return true
   if (owner !== undefined) throw new Refusal('command_conflict', 'the command id belongs to another task')
-  if (owners.size >= identitiesMax) {
-    throw new Refusal('limit_exceeded', `the store has accepted its ${identitiesMax} commands`)
+  const [commands, tasks] = [shareOf(identitiesMax, sender), shareOf(tasksMax, sender)]
+  if (owners.size >= commands) {
+    throw new Refusal('limit_exceeded', `the store has accepted its ${commands} commands`)
   }
-  if (submit && submitted.size >= tasksMax) {
-    throw new Refusal('limit_exceeded', `the store has its ${tasksMax} tasks`)
+  if (submit && submitted.size >= tasks) {
+    throw new Refusal('limit_exceeded', `the store has its ${tasks} tasks`)
   }
   return false
+}
+
+function shareOf(bound: number, sender: CommandSender): number {
+  return sender === 'owner' ? bound : Math.floor((bound * (100 - ownerSharePercent)) / 100)
 }
 
 async function appendLine(disk: Disk, path: string, completeBytes: number, line: Uint8Array): Promise<void> {

@@ -7,6 +7,7 @@ import { applyBytes, receiptForBytes } from './apply.ts'
 import type { TaskCommand } from './command.ts'
 import { storeHandle } from './handle.ts'
 import type { HostEvent } from './host-event.ts'
+import type { CommandSender } from './identities.ts'
 import { openStore, openStoreForReading } from './open.ts'
 import { readAllTasks, readTask } from './read.ts'
 import { recordEvent } from './record.ts'
@@ -25,8 +26,9 @@ export interface TaskStore {
    * Applies a command once, durably. The same bytes again give the first receipt; the same command id with other
    * bytes, or under another task, refuses `command_conflict`. Also `invalid_command`, `not_found`,
    * `revision_mismatch`, `invalid_transition`.
+   * @param sender whose wish it is: the owner's unless said otherwise
    */
-  apply(bytes: Uint8Array): Promise<Receipt>
+  apply(bytes: Uint8Array, sender?: CommandSender): Promise<Receipt>
   /**
    * Records a host event, durably. `not_found`, `invalid_transition`, and `workspace_busy` when another task
    * reserves an overlapping workspace.
@@ -74,7 +76,7 @@ export async function openTaskStore(
   const { layout } = store
   return {
     dir: layout.dir,
-    apply: (bytes) => applyBytes(handle, bytes),
+    apply: (bytes, sender = 'owner') => applyBytes(handle, bytes, sender),
     record: (taskId, event, epoch, owner, hold) => recordEvent(handle, { taskId, event, epoch, owner, hold }),
     async show(taskId) {
       const verified = await readTask(handle, taskId)

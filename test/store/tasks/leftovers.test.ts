@@ -89,6 +89,23 @@ describe('capacities', () => {
     expect(await store.apply(submit('task-1'))).toEqual(receipt)
   })
 
+  it('of which a tenth is kept for the owner: 921 tasks and 1,843 commands are what devices may use', async () => {
+    const { store, dir } = await newStore()
+    await store.apply(submit('task-1'), 'device')
+    await appendFile(join(dir, 'identities.log'), lines(919, true))
+    await store.apply(submit('task-2'), 'device')
+    await refused('limit_exceeded', store.apply(submit('task-3'), 'device'))
+    await store.apply(submit('task-3'))
+    const more = Array.from(
+      { length: 920 },
+      (_, place) => `{"command_id":"d${place}","task_id":"t","submit":false}\n`,
+    )
+    await appendFile(join(dir, 'identities.log'), more.join(''))
+    await store.apply(correct('task-1', 1), 'device')
+    await refused('limit_exceeded', store.apply(correct('task-1', 2), 'device'))
+    await store.apply(correct('task-1', 2))
+  })
+
   it('4 MiB of identities', async () => {
     const { dir, reopen } = await newStore()
     await writeFile(join(dir, 'identities.log'), new Uint8Array(4_194_305))
