@@ -108,7 +108,13 @@ describe('a reply', () => {
     ]
     const queue = { task: '12'.repeat(32), revision: 1, lease: null, items }
     const outcome = { kind: 'queue', queue } as const
-    const event = sealReply(sealer, { ...answered, expires_at: now + 60 }, { status: 'ok', outcome }, now)
+    const event = sealReply(
+      sealer,
+      { ...answered, expires_at: now + 60 },
+      { status: 'ok', outcome },
+      now,
+      eventBytesMax,
+    )
     return { event, outcome }
   }
   const textOf = (event: NostrEvent) => readElsewhere(event, phone.secret, host.publicKey)
