@@ -1,6 +1,6 @@
 import type { NostrEvent } from '../protocol/event.ts'
 import type { Filter } from '../protocol/relay-frames.ts'
-import type { Signer } from '../protocol/signer.ts'
+import type { EventSigner } from '../protocol/signer.ts'
 import type { Clock } from '../seams/clock.ts'
 import type { Random } from '../seams/random.ts'
 import type { AskRelayInformation } from '../seams/relay-information.ts'
@@ -19,7 +19,7 @@ export interface Arrival {
 
 export interface RelayLinkOptions {
   readonly url: string
-  readonly signer: Signer
+  readonly signer: EventSigner
   readonly clock: Clock
   readonly random: Random
   readonly dial: DialRelay
