@@ -8,7 +8,7 @@ export function createCreationLimit(clock: Clock): (device: string) => boolean {
   const created = new Map<string, number[]>()
   return (device) => {
     const now = clock.nowMs()
-    const recent = (created.get(device) ?? []).filter((at) => at > now - hourMs)
+    const recent = (created.get(device) ?? []).filter((at) => at > now - hourMs && at <= now)
     const may = recent.length < createsPerHourMax
     if (may) recent.push(now)
     created.set(device, recent)

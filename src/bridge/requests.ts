@@ -21,7 +21,7 @@ import type { Arrival } from './relay-link-options.ts'
 import { isKnown, type StrangerGate } from './strangers.ts'
 
 export interface RequestDeps extends ActDeps {
-  /** The conversation key with a peer, from one of two caches: strangers never push out those whom the host knows. */
+  /** The conversation key with a peer. */
   keyOf(peer: string): Uint8Array
   readonly policy: RelayPolicy
   readonly gate: StrangerGate

@@ -1,6 +1,4 @@
 import type { Launcher } from '../host/supervise/launch-owner.ts'
-import { conversationKeysMax, strangerKeysMax } from '../limits.ts'
-import { createConversationKeys } from '../protocol/conversation-keys.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import { checkRelayUrl, type RelayPolicy } from '../protocol/relay-url.ts'
 import { createSigner } from '../protocol/signer.ts'
@@ -22,6 +20,7 @@ import { openKeptReplies } from './kept-replies.ts'
 import type { Log } from './log.ts'
 import { nudgeFilters } from './nudge-filters.ts'
 import { createNudges } from './nudges.ts'
+import { createPeerKeys } from './peer-keys.ts'
 import { type Announcer, createAnnouncer } from './presence.ts'
 import { createRelayLinks, type RelayLinks } from './relay-links.ts'
 import { createRenewals } from './renewals.ts'
@@ -111,9 +110,8 @@ export async function openServiceParts(
   })
   opened(side.close)
 
-  const keys = createConversationKeys(hostKey.secret, conversationKeysMax)
-  const strangerKeys = createConversationKeys(hostKey.secret, strangerKeysMax)
-  const keyOf = (peer: string) => (isKnown(book.read(), peer) ? keys : strangerKeys).get(peer)
+  const keys = createPeerKeys(hostKey.secret, (peer) => isKnown(book.read(), peer))
+  const keyOf = keys.get
   const sealer: Sealer = { signer, random, keyOf }
   const links = createRelayLinks(
     {
@@ -122,7 +120,7 @@ export async function openServiceParts(
       random,
       dial: deps.dial,
       ...(deps.information === undefined ? {} : { information: deps.information }),
-      afterGap: () => nudgeFilters(book.read(), nowSeconds(clock), (peer) => keys.get(peer)),
+      afterGap: () => nudgeFilters(book.read(), nowSeconds(clock), keyOf),
       verify: (event) => accepting && requests.verify(event),
       onEvent: (event, arrival) => requests.receive(event, arrival),
       ...(deps.relayLifetimeSeconds === undefined ? {} : { lifetimeSeconds: deps.relayLifetimeSeconds }),

@@ -45,7 +45,8 @@ export function perSecond(clock: Clock, max: number): () => boolean {
   const at: number[] = []
   return () => {
     const now = clock.nowMs()
-    while (at.length > 0 && (at[0] ?? 0) <= now - 1_000) at.shift()
+    // What lies ahead was counted before the clock was set back: it must not silence anybody until then.
+    while (at.length > 0 && !((at[0] ?? 0) > now - 1_000 && (at[0] ?? 0) <= now)) at.shift()
     if (at.length >= max) return false
     at.push(now)
     return true

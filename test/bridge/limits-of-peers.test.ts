@@ -35,6 +35,15 @@ describe('strangers', () => {
     await bridge.stop()
   })
 
+  it('are told so again at once after the clock was set back', async () => {
+    const bridge = await quietBridge()
+    await bridge.enroll(phone)
+    expect(refusal(await bridge.ask(stranger, list))).toBe('forbidden')
+    bridge.clock.jump(-3_600_000)
+    expect(refusal(await bridge.ask(stranger, list))).toBe('forbidden')
+    await bridge.stop()
+  })
+
   it('a probe with an unknown operation is answered for a device and not for them', async () => {
     const bridge = await quietBridge()
     await bridge.enroll(phone)
@@ -59,6 +68,19 @@ describe('a device', () => {
     expect(refusal(await bridge.ask(phone, create('One too many')))).toBe('rate_limited')
     await bridge.clock.advance(3_600_000)
     outcome(await bridge.ask(phone, create('An hour later')), 'dispatched')
+    await bridge.stop()
+  })
+
+  it('counts the hour that is now, also when the clock was set back', async () => {
+    const bridge = await quietBridge()
+    await bridge.enroll(phone)
+    const asked = Array.from({ length: 60 }, (_, index) => bridge.sign(phone, create(`Task ${index}`)))
+    for (const { event } of asked) bridge.deliver(event)
+    const last = asked.at(-1)
+    if (last !== undefined) await bridge.answers(last)
+    await expect.poll(async () => (await bridge.service().status()).tasks).toMatchObject({ queued: 60 })
+    bridge.clock.jump(-60_000)
+    outcome(await bridge.ask(phone, create('By the new time')), 'dispatched')
     await bridge.stop()
   })
 
