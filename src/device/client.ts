@@ -29,7 +29,7 @@ export function deviceOf(state: State): Device {
       await pairing.redeem(code)
       return pairing.whoami()
     },
-    whoami: async () => pairing.whoami(),
+    whoami: () => pairing.whoami(),
     async accept(wanted, given, acceptMs) {
       await pairing.accept(wanted, given, acceptMs)
       return pairing.whoami()

@@ -1,7 +1,15 @@
-import { deviceRetryMs } from '../limits.ts'
+import { deviceRetryMs, relayLifetimeSeconds } from '../limits.ts'
+import type { NostrEvent } from '../protocol/event.ts'
 import { type Clock, pause } from '../seams/clock.ts'
+import { createKeeper } from './keep.ts'
 import { type Answer, type DeviceLink, type DeviceLinkOptions, openDeviceLink } from './link.ts'
 import type { SignedRequest } from './request.ts'
+import { within } from './within.ts'
+
+/** Why nothing is to be sent now, in words. */
+export interface Postponed {
+  readonly postponed: string
+}
 
 /** Requests to one host over one relay, on a connection that is dialled when it is needed. */
 export interface Exchange {
@@ -10,7 +18,15 @@ export interface Exchange {
    * takes; each gets the same signed request.
    * @param sign called once, when a reply would be heard: a request is dated when it is sent
    */
-  ask(sign: () => Promise<SignedRequest>, deadlineMs: number): Promise<Answer>
+  ask(sign: () => Promise<SignedRequest | Postponed>, deadlineMs: number): Promise<Answer>
+  /** Publishes an event that has no answer, if there is a connection. */
+  tell(event: NostrEvent): void
+  isLive(): boolean
+  /**
+   * Holds a connection from now on, a new one in place of each that ends, and before an old one is too old to be
+   * trusted; nothing is missed in between. The first is a new one. Returns the end of it.
+   */
+  keep(): () => void
   close(): void
 }
 
@@ -21,52 +37,93 @@ export function createExchange(options: DeviceLinkOptions): Exchange {
 /** The same over links of any kind; `open` dials one. */
 export function createExchangeOver(clock: Clock, open: () => DeviceLink): Exchange {
   let link: DeviceLink | null = null
+  let live = false
   let closed = false
 
+  const opened = (): DeviceLink => {
+    const next = open()
+    live = false
+    void next.live.then(({ ok }) => {
+      if (link === next) live = ok
+    })
+    return next
+  }
   const current = (): DeviceLink => {
-    if (link === null || !link.isOpen()) link = open()
+    if (link === null || !link.isOpen()) link = opened()
     return link
   }
+  const replace = async (old: DeviceLink | null): Promise<void> => {
+    const next = open()
+    if (!(await next.live).ok || closed) {
+      next.close()
+      return
+    }
+    link = next
+    live = true
+    old?.retire()
+  }
+  const keeper = createKeeper({
+    clock,
+    // What is asked of the relay may be more from here on.
+    begin: async () => {
+      if (link?.isOpen() === true) await replace(link)
+    },
+    current,
+    renew: () => replace(link),
+    lifetimeMs: relayLifetimeSeconds * 1000,
+  })
 
   return {
     async ask(sign, untilMs) {
-      let deadlineMs = untilMs
-      let asked: SignedRequest | null = null
-      let why = 'the relay could not be reached in time'
+      const asking: Asking = {
+        sign,
+        asked: null,
+        deadlineMs: untilMs,
+        why: 'the relay could not be reached in time',
+      }
       for (;;) {
-        const leftMs = deadlineMs - clock.nowMs()
-        if (leftMs <= 0 || closed) return { heard: 'silence', why, lost: true }
+        if (asking.deadlineMs <= clock.nowMs() || closed)
+          return { heard: 'silence', why: asking.why, lost: true }
         const connection = current()
-        const live = await within(clock, connection.live, leftMs)
-        if (live?.ok === true) {
-          const startedMs = clock.nowMs()
-          asked ??= await sign()
-          // A person may have to agree to a signature: that time is nobody's silence.
-          deadlineMs += Math.max(0, clock.nowMs() - startedMs)
-          const answer = await connection.ask(asked, Math.max(0, deadlineMs - clock.nowMs()))
-          if (answer.heard === 'reply' || !answer.lost) return answer
-          why = answer.why
-        } else if (live !== null) {
-          why = live.why
-        }
+        const answer = await askOver(connection, asking, clock)
+        if (answer !== null) return answer
         connection.close()
-        await pause(clock, Math.max(0, Math.min(deviceRetryMs, deadlineMs - clock.nowMs())))
+        await pause(clock, Math.max(0, Math.min(deviceRetryMs, asking.deadlineMs - clock.nowMs())))
       }
     },
+    tell: (event) => link?.tell(event),
+    isLive: () => live && link?.isOpen() === true,
+    keep: () => keeper.keep(),
     close() {
       closed = true
+      keeper.stop()
       link?.close()
     },
   }
 }
 
-/** What `promise` gives, or null after `ms` milliseconds. */
-async function within<T>(clock: Clock, promise: Promise<T>, ms: number): Promise<T | null> {
-  let cancel = (): void => {}
-  const timeout = new Promise<null>((resolve) => {
-    cancel = clock.after(ms, () => resolve(null)).cancel
-  })
-  const first = await Promise.race([promise, timeout])
-  cancel()
-  return first
+interface Asking {
+  readonly sign: () => Promise<SignedRequest | Postponed>
+  asked: SignedRequest | null
+  deadlineMs: number
+  why: string
+}
+
+/** What comes of asking on one connection, or null when that could not be used: `why` is said then. */
+async function askOver(connection: DeviceLink, asking: Asking, clock: Clock): Promise<Answer | null> {
+  const live = await within(clock, connection.live, asking.deadlineMs - clock.nowMs())
+  if (live?.ok !== true) {
+    asking.why = live?.why ?? asking.why
+    return null
+  }
+  const startedMs = clock.nowMs()
+  const signed: SignedRequest | Postponed = asking.asked ?? (await asking.sign())
+  if ('postponed' in signed) return { heard: 'silence', why: signed.postponed, lost: false, postponed: true }
+  asking.asked = signed
+  // A person may have to agree to a signature: that time is nobody's silence.
+  asking.deadlineMs += Math.max(0, clock.nowMs() - startedMs)
+  const answer = await connection.ask(signed, Math.max(0, asking.deadlineMs - clock.nowMs()))
+  if (answer.heard === 'reply' || !answer.lost) return answer
+  asking.why = answer.why
+  return null
 }

@@ -61,6 +61,11 @@ export function checkOutcome(outcome: Outcome, terms: OutcomeTerms): void {
   }
 }
 
+/** Whether the host, beyond doubt, answered with what is no answer: whoever asked need not wait for another. */
+export function isWrongOutcome({ code, field }: Refusal): boolean {
+  return code === 'malformed' && field !== undefined && field.startsWith('result.outcome')
+}
+
 /** The task that an operation is about; null for one that has none yet. */
 export function taskOf(op: Operation): string | null {
   switch (op.kind) {
@@ -92,13 +97,13 @@ function checkGranted(event: NostrEvent, { self, open, request, policy }: Outcom
   const { op, host } = request
   const device = op.kind === 'enroll.approve' ? op.device : self
   must(event.pubkey === host, 'authorization.signer')
-  must(envelopeAddress(event).recipient === device, 'authorization.recipient')
+  const { recipient } = read(() => envelopeAddress(event), 'authorization')
+  must(recipient === device, 'authorization.recipient')
   if (device !== self) {
     must(verifyEvent(event), 'authorization.sig')
     return
   }
-  const opened = open(event)
-  const grant = parseBody('grant', opened.body, policy)
+  const { opened, grant } = read(() => readGrant(open(event), policy), 'authorization')
   must(opened.mailbox === grant.grant, 'authorization.mailbox')
   must(grant.host === host, 'authorization.host')
   must(grant.device === self, 'authorization.device')
@@ -117,17 +122,22 @@ function checkInvitation(
   outcome: Extract<Outcome, { kind: 'invitation' }>,
   { request, policy }: OutcomeTerms,
 ): void {
-  const { invitation, host, expires_at } = readCode(outcome.code, policy)
+  const { invitation, host, expires_at } = read(() => parseInvitation(outcome.code, policy), 'code')
   must(host === request.host, 'code')
   must(invitation === outcome.invitation, 'invitation')
   must(expires_at === outcome.expires_at, 'expires_at')
 }
 
-function readCode(code: string, policy: RelayPolicy): ReturnType<typeof parseInvitation> {
+function readGrant(opened: OpenedEnvelope, policy: RelayPolicy): { opened: OpenedEnvelope; grant: Grant } {
+  return { opened, grant: parseBody('grant', opened.body, policy) }
+}
+
+/** What `reading` gives; what it refuses is no answer, whatever the reason. */
+function read<T>(reading: () => T, field: string): T {
   try {
-    return parseInvitation(code, policy)
+    return reading()
   } catch (error) {
-    if (isRefusal(error)) throw foreign('code')
+    if (isRefusal(error)) throw foreign(field)
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import { presenceAheadSecondsMax, presenceStaleSeconds } from '../limits.ts'
 import { parseBody } from '../protocol/body.ts'
 import { openVerified } from '../protocol/envelope.ts'
 import type { NostrEvent } from '../protocol/event.ts'
@@ -43,7 +44,22 @@ export function newestSign(
   }
 }
 
-function isNewer(sign: Sign, known: Sign | null): boolean {
+/**
+ * Whether a device may take a sign of life for one: it is at most 30 s ahead of the device's clock. Words about clocks
+ * look at the others too.
+ * @see spec/wire.md §5
+ */
+export function isAcceptable({ observedAt, heardAt }: Sign): boolean {
+  return observedAt <= heardAt + presenceAheadSecondsMax
+}
+
+/** Whether a host that was seen last by `sign` is not to be called here any more. @see spec/wire.md §5 */
+export function isStale({ observedAt }: Sign, now: number): boolean {
+  return now - observedAt > presenceStaleSeconds
+}
+
+/** The order of presences: by (generation, observed_at), which are both the host's. */
+export function isNewer(sign: Sign, known: Sign | null): boolean {
   if (known === null || sign.generation > known.generation) return true
   return sign.generation === known.generation && sign.observedAt > known.observedAt
 }

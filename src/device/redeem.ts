@@ -47,7 +47,9 @@ export async function redeemInvitation(code: string, deps: RedeemDeps): Promise<
         policy,
       })
     const answer = await exchange.ask(sign, clock.nowMs() + waitMs)
-    if (answer.heard === 'silence') throw noAnswer(answer.why)
+    if (answer.heard === 'silence') {
+      throw answer.wrong === true ? new Refusal('malformed', answer.why) : noAnswer(answer.why)
+    }
     if (answer.result.status === 'refused') {
       throw new Refusal(answer.result.code, `the host refused the invitation: ${answer.result.code}`)
     }

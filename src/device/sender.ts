@@ -4,7 +4,7 @@ import type { DiskLock } from '../seams/disk.ts'
 import { type Random, randomId } from '../seams/random.ts'
 import type { Asker } from './asker.ts'
 import { duration } from './clock-words.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, Postponed } from './exchange.ts'
 import type { Answer } from './link.ts'
 import type { Outbox } from './outbox.ts'
 import { type Attempt, planSend, type Undecided } from './outbox-entry.ts'
@@ -18,6 +18,10 @@ export interface SenderDeps {
   readonly random: Random
   /** How long each entry may wait for its answer, in milliseconds. */
   readonly waitMs: number
+  /** Asks the host to show itself, when it did not answer. */
+  readonly nudge: () => Promise<void>
+  /** Called after each entry that was decided. */
+  readonly changed?: (() => void) | undefined
 }
 
 /**
@@ -36,9 +40,11 @@ export async function flushOutbox(deps: SenderDeps): Promise<void> {
       const answer = await sendEntry(deps, entry)
       if (answer.heard === 'silence') {
         await deps.outbox.explain(entry.id, answer.why)
+        if (answer.postponed !== true) await deps.nudge()
         return
       }
       await deps.outbox.decide(entry.id, answer.result)
+      deps.changed?.()
     }
   } finally {
     await turn.release()
@@ -56,16 +62,23 @@ async function takeTurn({ outbox, waitMs }: SenderDeps): Promise<DiskLock | null
 
 async function sendEntry(deps: SenderDeps, entry: Undecided): Promise<Answer> {
   const { clock, exchange, asker, waitMs } = deps
-  const plan = planSend(entry, nowSeconds(clock), asker.to().grant?.grant ?? null)
-  if (plan.plan === 'wait') {
-    const why = `asked already, and its answer was not heard; asked again in ${duration(plan.until - nowSeconds(clock))}`
-    return { heard: 'silence', why, lost: false }
-  }
-  const sign =
-    plan.plan === 'resend'
-      ? async () => signedAlready(deps, entry, plan.attempt)
-      : () => signNow(deps, entry, plan.request)
-  return exchange.ask(sign, clock.nowMs() + waitMs)
+  const early = planSend(entry, nowSeconds(clock), asker.to().grant?.grant ?? null)
+  if (early.plan === 'wait')
+    return { heard: 'silence', why: waitWords(deps, early.until), lost: false, postponed: true }
+  return exchange.ask(() => requestFor(deps, entry), clock.nowMs() + waitMs)
+}
+
+/** What to send for an entry, planned when it can be sent: the grant may have been renewed until then. */
+async function requestFor(deps: SenderDeps, entry: Undecided): Promise<SignedRequest | Postponed> {
+  const { grant } = await deps.asker.ready()
+  const plan = planSend(entry, nowSeconds(deps.clock), grant?.grant ?? null)
+  if (plan.plan === 'wait') return { postponed: waitWords(deps, plan.until) }
+  if (plan.plan === 'resend') return signedAlready(deps, entry, plan.attempt)
+  return signNow(deps, entry, plan.request)
+}
+
+function waitWords({ clock }: SenderDeps, until: number): string {
+  return `asked already, and its answer was not heard; asked again in ${duration(until - nowSeconds(clock))}`
 }
 
 /** Signs and saves the request before it goes out: after a crash the same event can be sent again. */

@@ -47,10 +47,13 @@ export async function sendCommand(
   return send(state, { id, kind: action, task, op: opOn(based_on) }, { signal })
 }
 
-/** Sends what is undecided, in order. */
-export async function flush({ options, pairing, waitMs }: DeviceState): Promise<void> {
+/**
+ * Sends what is undecided, in order.
+ * @param changed called after each that was decided
+ */
+export async function flush({ options, pairing, waitMs }: DeviceState, changed?: () => void): Promise<void> {
   const { clock, random } = options
-  await flushOutbox({ ...pairing.paired(), waitMs, clock, random })
+  await flushOutbox({ ...pairing.paired(), waitMs, clock, random, changed })
 }
 
 /** Keeps something for sending before the network is touched, sends what can be sent, and says how it stands. */

@@ -1,15 +1,18 @@
+import type { ActivitySummary } from '../../src/protocol/bodies/activity-summary.ts'
 import type { Grant } from '../../src/protocol/bodies/grant.ts'
+import type { Nudge } from '../../src/protocol/bodies/nudge.ts'
 import type { Result } from '../../src/protocol/bodies/reply.ts'
 import type { HostRequest } from '../../src/protocol/bodies/request.ts'
 import { parseBody } from '../../src/protocol/body.ts'
-import { openVerified, sealEnvelope } from '../../src/protocol/envelope.ts'
+import { type OpenedEnvelope, openVerified, sealEnvelope } from '../../src/protocol/envelope.ts'
 import type { NostrEvent } from '../../src/protocol/event.ts'
 import { encodeInvitation, type Invitation } from '../../src/protocol/invitation.ts'
-import { presenceMailbox } from '../../src/protocol/mailbox.ts'
+import { nudgeMailbox, presenceMailbox, summaryMailbox } from '../../src/protocol/mailbox.ts'
 import { connectRelay, type RelayConnection } from '../../src/protocol/relay-connection.ts'
 import { deviceTaskId } from '../../src/protocol/task-id.ts'
 import { type Clock, nowSeconds } from '../../src/seams/clock.ts'
 import { randomId, systemRandom } from '../../src/seams/random.ts'
+import type { DialRelay } from '../../src/seams/relay-socket.ts'
 import { dialRelay } from '../../src/seams/ws-relay-socket.ts'
 import { type TestKey, testKey } from './keys.ts'
 
@@ -23,6 +26,8 @@ export interface Heard {
 export interface AnsweringHost {
   readonly key: TestKey
   readonly heard: Heard[]
+  /** The nudges that came, opened. */
+  readonly nudges: OpenedEnvelope[]
   /** What answers a request; null: nothing does. Replaced by tests. */
   answer: (heard: Heard) => Result | null
   /** Called with every request, answered or not. */
@@ -34,6 +39,10 @@ export interface AnsweringHost {
   invite(): { code: string; invitation: Invitation }
   grantFor(device: string, changes?: Partial<Grant>): { grant: Grant; authorization: NostrEvent }
   publishPresence(device: string, generation?: number): void
+  /** A nudge for a device, with what is changed of its body; not published. */
+  nudgeFor(device: string, changes?: Partial<Nudge>): NostrEvent
+  /** An activity summary for a device, with what is changed of its body; not published. */
+  summaryFor(device: string, changes?: Partial<ActivitySummary>): NostrEvent
   publish(event: NostrEvent): void
   live: Promise<void>
   close(): void
@@ -41,7 +50,7 @@ export interface AnsweringHost {
 
 export const ownerKey = testKey(12)
 
-export function answeringHost(relay: string, clock: Clock): AnsweringHost {
+export function answeringHost(relay: string, clock: Clock, dial: DialRelay = dialRelay): AnsweringHost {
   const key = testKey(11)
   let connection: RelayConnection | null = null
   let becameLive: () => void = () => {}
@@ -69,6 +78,7 @@ export function answeringHost(relay: string, clock: Clock): AnsweringHost {
   const host: AnsweringHost = {
     key,
     heard: [],
+    nudges: [],
     onHeard: () => {},
     aheadSeconds: 0,
     live: new Promise((resolve) => {
@@ -126,11 +136,44 @@ export function answeringHost(relay: string, clock: Clock): AnsweringHost {
       }
       host.publish(seal(device, presenceMailbox(key.with(device)), body, observed_at, observed_at + 300))
     },
+    nudgeFor(device, changes = {}) {
+      const issued_at = changes.issued_at ?? now()
+      const body: Nudge = {
+        v: 'openagents.host-nudge.v1',
+        requires: [],
+        host: key.publicKey,
+        device,
+        issued_at,
+        expires_at: issued_at + 86_400,
+        ...changes,
+      }
+      return seal(device, nudgeMailbox(key.with(device)), body, body.issued_at, body.expires_at)
+    },
+    summaryFor(device, changes = {}) {
+      const body: ActivitySummary = {
+        v: 'openagents.activity-summary.v1',
+        requires: [],
+        host: key.publicKey,
+        subject: { kind: 'task', id: '7a'.repeat(32) },
+        sequence: 1,
+        phase: 'queued',
+        headline: 'Task queued',
+        attention: 'none',
+        updated_at: now(),
+        ...changes,
+      }
+      const mailbox = summaryMailbox(key.with(device))
+      return seal(device, mailbox, body, body.updated_at, body.updated_at + 604_800)
+    },
     close: () => connection?.close(),
   }
 
   const hear = (event: NostrEvent): void => {
     const opened = openVerified(event, key.publicKey, key.with)
+    if (opened.mailbox === nudgeMailbox(key.with(event.pubkey))) {
+      host.nudges.push(opened)
+      return
+    }
     const heard = { event, request: parseBody('request', opened.body, 'loopback_test') }
     host.heard.push(heard)
     host.onHeard(heard)
@@ -157,7 +200,7 @@ export function answeringHost(relay: string, clock: Clock): AnsweringHost {
       url: relay,
       signer: key.signer,
       clock,
-      dial: dialRelay,
+      dial,
       subscription: 'host',
       filters: () => [{ kinds: [3188], '#p': [key.publicKey] }],
     },

@@ -26,6 +26,7 @@ export function ownerAsker({ sealer, host, relay, clock, policy }: OwnerAskerDep
   return {
     publicKey: sealer.publicKey,
     to: () => to,
+    ready: async () => to,
     async sign(op, request) {
       for (let tries = 1; tries <= ownerSignTriesMax; tries += 1) {
         const now = nowSeconds(clock)

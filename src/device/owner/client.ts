@@ -7,7 +7,7 @@ import { deviceOf } from '../client.ts'
 import type { Device, DeviceOptions } from '../device.ts'
 import { createExchangeOver } from '../exchange.ts'
 import { openOutbox } from '../outbox.ts'
-import type { Pairing } from '../pairing.ts'
+import type { Paired, Pairing } from '../pairing.ts'
 import { ownerAsker } from './asker.ts'
 import { openOwnerLink } from './link.ts'
 
@@ -31,10 +31,19 @@ export async function openOwner(options: OwnerOptions): Promise<Device> {
   await disk.makeDirectory(dir)
   const exchange = createExchangeOver(clock, () => openOwnerLink(options))
   const asker = ownerAsker(options)
-  const paired = { asker, sealer, owner: sealer.publicKey, exchange, outbox: openOutbox(disk, dir, host) }
+  const paired: Paired = {
+    asker,
+    sealer,
+    owner: sealer.publicKey,
+    exchange,
+    outbox: openOutbox(disk, dir, host),
+    // A host shows itself to devices only.
+    listen: () => () => {},
+    nudge: async () => {},
+  }
   const pairing: Pairing = {
     paired: () => paired,
-    whoami: () => ({ device: sealer.publicKey, paired: null }),
+    whoami: async () => ({ device: sealer.publicKey, paired: null }),
     redeem: () => Promise.reject(needsNone()),
     accept: () => Promise.reject(needsNone()),
     close: () => exchange.close(),

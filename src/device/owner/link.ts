@@ -8,7 +8,10 @@ import { openBy, type Sealer } from '../../protocol/sealer.ts'
 import { type Clock, nowSeconds } from '../../seams/clock.ts'
 import { type Random, randomId } from '../../seams/random.ts'
 import type { DialRelay } from '../../seams/relay-socket.ts'
+import { mailboxOf } from '../host-mail.ts'
 import type { Answer, DeviceLink } from '../link.ts'
+import { promised } from '../promised.ts'
+import { relayRefusal } from '../relay-words.ts'
 import { checkReply } from '../reply.ts'
 import type { SignedRequest } from '../request.ts'
 
@@ -35,8 +38,10 @@ interface State {
   /** What came for no request of this connection: the reply to one that is about to be asked again may be there. */
   readonly unclaimed: NostrEvent[]
   readonly becameLive: (outcome: { ok: true } | { ok: false; why: string }) => void
+  readonly over: () => void
   connection: RelayConnection | null
   open: boolean
+  retiring: boolean
 }
 
 /**
@@ -46,17 +51,17 @@ interface State {
  */
 export function openOwnerLink(options: OwnerLinkOptions): DeviceLink {
   const { sealer, host, relay, clock, dial, random } = options
-  let becameLive: State['becameLive'] = () => {}
-  const live = new Promise<{ ok: true } | { ok: false; why: string }>((resolve) => {
-    becameLive = resolve
-  })
+  const live = promised<{ ok: true } | { ok: false; why: string }>()
+  const ended = promised<void>()
   const state: State = {
     options,
     waiting: new Map(),
     unclaimed: [],
-    becameLive,
+    becameLive: live.resolve,
+    over: ended.resolve,
     connection: null,
     open: true,
+    retiring: false,
   }
   const filters = () => {
     const since = Math.max(0, nowSeconds(clock) - replyHistorySeconds)
@@ -67,24 +72,27 @@ export function openOwnerLink(options: OwnerLinkOptions): DeviceLink {
     { url: relay, signer: sealer, clock, dial, subscription, filters },
     {
       event: (event) => hear(state, event),
-      live: () => becameLive({ ok: true }),
+      live: () => live.resolve({ ok: true }),
       published(id, outcome) {
         for (const waiting of state.waiting.values()) {
           if (outcome.outcome === 'refused' && waiting.asked.event.id === id)
-            waiting.complaint = `the relay did not take it: ${outcome.message}`
+            waiting.complaint = relayRefusal(outcome.prefix, outcome.message).words
         }
       },
       ended: ({ message }) => end(state, `the relay could not be used: ${message}`),
     },
   )
   return {
-    live,
+    live: live.promise,
+    ended: ended.promise,
     ask: (asked, waitMs) => ask(state, asked, waitMs),
+    tell: (event) => state.connection?.publish(event),
     isOpen: () => state.open,
-    close() {
-      state.connection?.close()
-      end(state, 'closed')
+    retire() {
+      state.retiring = true
+      closeIfDone(state)
     },
+    close: () => shut(state),
   }
 }
 
@@ -102,6 +110,7 @@ function ask(state: State, asked: SignedRequest, waitMs: number): Promise<Answer
         state.connection?.forget(asked.event.id)
         state.waiting.delete(asked.body.request)
         resolve(answer)
+        closeIfDone(state)
       },
     }
     state.waiting.set(asked.body.request, waiting)
@@ -143,12 +152,18 @@ function noGrant(): OpenedEnvelope {
   throw new Refusal('malformed', 'a grant for the owner')
 }
 
-function mailboxOf(event: NostrEvent): string {
-  return event.tags.find((tag) => tag[0] === 'h')?.[1] ?? ''
+function closeIfDone(state: State): void {
+  if (state.retiring && state.waiting.size === 0) shut(state)
+}
+
+function shut(state: State): void {
+  state.connection?.close()
+  end(state, 'closed')
 }
 
 function end(state: State, why: string): void {
   state.open = false
   state.becameLive({ ok: false, why })
+  state.over()
   for (const waiting of [...state.waiting.values()]) waiting.settle({ heard: 'silence', why, lost: true })
 }

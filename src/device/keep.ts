@@ -1,0 +1,75 @@
+import { deviceRetryMs, reconnectMsMax } from '../limits.ts'
+import type { Clock } from '../seams/clock.ts'
+import type { DeviceLink } from './link.ts'
+import { type Promised, promised } from './promised.ts'
+import { within } from './within.ts'
+
+/** Keeps a connection there for as long as anybody wants one. */
+export interface Keeper {
+  /** Returns the end of wanting it. */
+  keep(): () => void
+  /** Nobody wants it any more. */
+  stop(): void
+}
+
+/**
+ * @param deps.begin called once, before a connection is held
+ * @param deps.current the connection, dialled when there is none
+ * @param deps.renew puts a new connection in its place once that is live, and only then ends the old one
+ * @param deps.lifetimeMs after which a connection is renewed: a relay may forget a subscription and not say so
+ * @see spec/wire.md §8
+ */
+export function createKeeper(deps: {
+  clock: Clock
+  begin(): Promise<void>
+  current(): DeviceLink
+  renew(): Promise<void>
+  lifetimeMs: number
+}): Keeper {
+  const { clock, current, renew, lifetimeMs } = deps
+  let wanted = 0
+  let unwanted: Promised<void> = promised()
+  let running: Promise<void> = Promise.resolve()
+
+  const run = async (stop: Promise<void>): Promise<void> => {
+    let failures = 0
+    await deps.begin()
+    while (wanted > 0) {
+      const link = current()
+      const live = await Promise.race([link.live, stop])
+      if (live === undefined) return
+      if (live.ok) {
+        failures = 0
+        await within(clock, Promise.race([link.ended, stop]), lifetimeMs)
+        if (wanted === 0) return
+        if (link.isOpen()) await renew()
+        else await within(clock, stop, deviceRetryMs)
+      } else {
+        failures += 1
+        await within(clock, stop, Math.min(reconnectMsMax, deviceRetryMs * 2 ** Math.min(failures - 1, 30)))
+      }
+    }
+  }
+
+  return {
+    keep() {
+      wanted += 1
+      if (wanted === 1) {
+        unwanted = promised()
+        const stop = unwanted.promise
+        running = running.then(() => run(stop))
+      }
+      let mine = true
+      return () => {
+        if (!mine) return
+        mine = false
+        wanted -= 1
+        if (wanted === 0) unwanted.resolve()
+      }
+    },
+    stop() {
+      wanted = 0
+      unwanted.resolve()
+    },
+  }
+}
