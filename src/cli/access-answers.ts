@@ -64,25 +64,37 @@ export function thereAlready(out: string): Refusal {
   return new Refusal('io', `${out} is there already`, { hint: 'Name another file with --out.' })
 }
 
-/** The devices that hold or held a grant. */
-export function devicesAnswer(
-  found: readonly {
-    readonly device: string
-    readonly state: string
-    readonly rights: readonly string[]
-    readonly expires_at: number
-    readonly last_seen: number | null
-  }[],
-): Answer {
+/** A grant in the list of devices. Times are Unix seconds. */
+interface ListedGrant {
+  readonly device: string
+  readonly state: string
+  readonly rights: readonly string[]
+  readonly origin: string
+  readonly issued_at: number
+  readonly expires_at: number
+  readonly last_seen: number | null
+}
+
+/** The grants of the devices, a line each. One that goes on beside its renewal is called so. */
+export function devicesAnswer(found: readonly ListedGrant[]): Answer {
   if (found.length === 0) return { json: { devices: found }, text: 'no devices\n' }
   const rows = found.map((entry) => [
     entry.device,
-    entry.state,
+    isRenewed(entry, found) ? 'renewed' : entry.state,
     entry.rights.join(','),
+    entry.origin,
     localTime(entry.expires_at),
     entry.last_seen === null ? 'never' : localTime(entry.last_seen),
   ])
-  return { json: { devices: found }, text: table(['device', 'state', 'rights', 'until', 'last seen'], rows) }
+  const heads = ['device', 'state', 'rights', 'by', 'until', 'last seen']
+  return { json: { devices: found }, text: table(heads, rows) }
+}
+
+/** A device has two active grants only while the newer one renews the older. */
+function isRenewed(entry: ListedGrant, all: readonly ListedGrant[]): boolean {
+  const isNewer = (other: ListedGrant) =>
+    other.device === entry.device && other.state === 'active' && other.issued_at > entry.issued_at
+  return entry.state === 'active' && all.some(isNewer)
 }
 
 /** What a revocation ended. */

@@ -7,7 +7,8 @@ import { revokeDevice } from '../access/revoke.ts'
 import type { AccessContext } from './context.ts'
 
 /**
- * Every grant that the book remembers, living ones first, then the newest.
+ * Every grant that the book remembers, living ones first, then the newest: while a renewal overlaps, its device is
+ * there twice, the renewal first.
  * @param lastSeen what was heard since the book was last saved, by grant
  */
 export function listDevices(
