@@ -34,9 +34,14 @@ export interface Start {
 export interface OperatorCall {
   readonly call: string
   readonly with: JsonObject
+  /** How often, where it is more than once; `gives` is then what the last call gave. */
+  readonly times?: number
   /** What the operator was told. */
   readonly gives: unknown
 }
+
+/** What becomes of a task's turn: it begins, it ends, or it ends and its processes may still be there. */
+export type Turn = 'begins' | 'ends' | 'is lost'
 
 /** Something that happens to the host. `at` is its time, Unix seconds. */
 export type Step = { readonly at: number } & (
@@ -46,22 +51,34 @@ export type Step = { readonly at: number } & (
       readonly from: Name
       /** What makes the event earn what it earns. */
       readonly why?: string
-      /** `OUTCOME`, `refused CODE`, `again` (the same signed reply once more), or `nothing REASON`. */
+      /** `OUTCOME`, `refused CODE`, `again` (the same signed reply once more), or `nothing REASON`; all, of many. */
       readonly earns: string
       /** The relay that delivers it, if not the primary one. */
       readonly relay?: string
       /** The connection that it is delivered on, if not the newest. */
       readonly connection?: number
+      /** How often it is delivered at once, where it is more than once. */
+      readonly copies?: number
     } & Delivered)
   | { readonly do: 'advance'; readonly seconds: number }
-  /** The service stops and starts again; the relay has these events of before. */
-  | { readonly do: 'restart'; readonly stored: readonly string[] }
+  /** The service stops and starts again; the relay has these events of before, and they earn what they earn. */
+  | {
+      readonly do: 'restart'
+      readonly stored: readonly string[]
+      readonly why?: string
+      readonly earns?: string
+    }
   | { readonly do: 'relay'; readonly connection?: number; readonly says: readonly unknown[] }
+  /** The relay ends the host's subscription. */
+  | { readonly do: 'closed'; readonly connection: number; readonly reason: string }
+  /** From now on new subscriptions wait for their stored events until they go live. */
   | { readonly do: 'hold' }
+  /** An event reaches the relay, not the host: it is stored there. */
+  | { readonly do: 'store'; readonly event: NostrEvent; readonly opened: JsonObject }
   | { readonly do: 'live'; readonly connection: number; readonly stored: readonly string[] }
   | { readonly do: 'cut'; readonly connection: number }
   /** A turn of a task begins or ends at the host. */
-  | { readonly do: 'turn'; readonly task: string; readonly turn: 'begins' | 'ends' }
+  | { readonly do: 'turn'; readonly task: string; readonly turn: Turn }
 ) & {
     /** What the host sent to its relays meanwhile, beside events. */
     readonly hears?: readonly { readonly connection: number; readonly frame: readonly unknown[] }[]
@@ -73,8 +90,10 @@ export type Delivered =
   | { readonly event: NostrEvent; readonly opened: JsonObject | null }
   /** The id of an event that was delivered before. */
   | { readonly again: string }
-  /** So many requests like this, each with an ID of its own, signed by whoever plays the exchange. */
+  /** So many requests like this, each with an ID (and command ID) of its own, signed by whoever plays the exchange. */
   | { readonly like: JsonObject; readonly times: number }
+  /** An event whose content is so many characters, signed by whoever plays the exchange. */
+  | { readonly content_chars: number }
 
 /** What the host published, opened by the device that it is for. */
 export interface Reply {

@@ -20,7 +20,7 @@ import { grantEntry } from '../access.ts'
 import { type FakeClock, fakeClock } from '../fake-clock.ts'
 import { type TestKey, testKey } from '../keys.ts'
 import { beginTurn, endTurn } from '../turns.ts'
-import { cast, type Name, type Start } from './fixture.ts'
+import { cast, type Name, type Start, type Turn } from './fixture.ts'
 import { orderlyDisk } from './orderly-disk.ts'
 import { type PlayedRelays, playedRelays } from './played-relay.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
@@ -35,7 +35,7 @@ export interface FreshHost {
   idle(): Promise<void>
   advance(seconds: number): Promise<void>
   restart(stored: readonly NostrEvent[]): Promise<void>
-  turn(task: string, turn: 'begins' | 'ends'): Promise<void>
+  turn(task: string, turn: Turn): Promise<void>
   counters(): Promise<Partial<Record<Counted, number>>>
   end(): Promise<void>
 }
@@ -89,7 +89,7 @@ export async function freshHost(start: Start, base: string): Promise<FreshHost> 
   await begin()
 
   const owners = new Map<string, DiskLock>()
-  const turn = async (task: string, what: 'begins' | 'ends'): Promise<void> => {
+  const turn = async (task: string, what: Turn): Promise<void> => {
     const tasks = await openTaskStore(disk, clock, homePaths(home).tasks)
     if (what === 'begins') {
       const owner = await disk.lock(tasks.ownerLockPath(task), 0, { create: true })
@@ -97,7 +97,7 @@ export async function freshHost(start: Start, base: string): Promise<FreshHost> 
       await beginTurn(tasks, task, owner)
     } else {
       const owner = owners.get(task)
-      await endTurn(tasks, task, {}, owner)
+      await endTurn(tasks, task, { group_clear: what === 'ends' }, owner)
       await owner?.release()
     }
     await tasks.close()

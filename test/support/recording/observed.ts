@@ -15,14 +15,28 @@ export interface Observed {
 }
 
 export interface Observer {
-  /** @param mailbox where the answer to what was delivered would be */
+  /**
+   * @param mailbox where the answer to what was delivered would be; `many` when it was many requests, whose answers are
+   * counted and not kept
+   */
   look(step: number, mailbox: string | null): Promise<Observed>
+  /** The service began anew, and so did its counts. */
+  restarted(): void
 }
 
 /** Counts that say nothing of why an event was not answered. */
-const busy: readonly string[] = ['received', 'answered', 'published']
+const busy: readonly string[] = ['received', 'answered', 'published', 'nudges_answered', 'in_flight']
 
 const replySchema = 'openagents.host-reply.v1'
+
+/** What is kept of an exchange beside replies, if its recorder asks for it. */
+export const recordable: Readonly<Record<string, string>> = {
+  presence: 'openagents.host-presence.v1',
+  grant: 'openagents.host-grant.v1',
+  summary: 'openagents.activity-summary.v1',
+  nudge: 'openagents.host-nudge.v1',
+  enrollment: 'openagents.host-enrollment-request.v1',
+}
 
 /**
  * Looks at a host between two steps.
@@ -43,6 +57,9 @@ export function observer(host: FreshHost, records: readonly string[]): Observer 
   }
 
   return {
+    restarted() {
+      counted = {}
+    },
     async look(step, mailbox) {
       await host.idle()
       const at = Math.floor(host.clock.nowMs() / 1000)
@@ -52,18 +69,18 @@ export function observer(host: FreshHost, records: readonly string[]): Observer 
         const reply = recorded(event, at, step)
         if (reply === null) continue
         replies.push(reply)
-        if (isIn(event, mailbox)) answers.push(wordOf(reply))
+        if (mailbox === 'many' || isIn(event, mailbox)) answers.push(wordOf(reply))
       }
       const counters = await host.counters()
       const silence = reasonsSince(counted, counters)
       counted = counters
-      const others = replies.map(({ opened }) => (typeof opened === 'string' ? 'again' : String(opened['v'])))
-      const nothing = silence.length > 0 ? `nothing ${silence.join(' ')}` : others.join(' ')
-      return {
-        replies,
-        earned: answers.length > 0 ? answers.join(' and ') : nothing,
-        hears: host.relays.frames(),
-      }
+      const hears = host.relays.frames()
+      const nothing = silence.length > 0 ? [`nothing ${silence.join(' ')}`] : []
+      if (mailbox === 'many')
+        return { replies: [], earned: [...tally(answers), ...nothing].join(', '), hears }
+      const others = replies.map(({ opened }) => (typeof opened === 'string' ? 'again' : nameOf(opened)))
+      const first = [answers, nothing, others].find((words) => words.length > 0) ?? ['nothing']
+      return { replies, earned: first.join(' and '), hears }
     },
   }
 }
@@ -99,6 +116,17 @@ function wordOf({ opened }: Reply): string {
   const { status, outcome, code, missing } = (opened['result'] ?? {}) as Record<string, unknown>
   if (status === 'ok') return String((outcome as JsonObject)['kind'])
   return ['refused', code, missing].filter((word) => word !== null).join(' ')
+}
+
+/** How many there are of each word, in the order of their first. */
+function tally(words: readonly string[]): string[] {
+  return [...new Set(words)].map((word) => `${words.filter((other) => other === word).length} ${word}`)
+}
+
+/** The short name of a body that is kept beside replies. */
+function nameOf(body: JsonObject): string {
+  const schema = String(body['v'])
+  return Object.entries(recordable).find(([, known]) => known === schema)?.[0] ?? schema
 }
 
 function reasonsSince(

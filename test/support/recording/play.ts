@@ -1,13 +1,13 @@
 import type { Operator } from '../../../src/bridge/operator.ts'
 import { sha256Hex } from '../../../src/protocol/digest.ts'
-import { sealEnvelope } from '../../../src/protocol/envelope.ts'
+import { artifactKind, sealEnvelope } from '../../../src/protocol/envelope.ts'
 import type { NostrEvent } from '../../../src/protocol/event.ts'
 import type { JsonObject } from '../../../src/protocol/json-value.ts'
 import type { QueueEdit } from '../../../src/protocol/operations/commands.ts'
 import type { Right } from '../../../src/protocol/rights.ts'
 import type { Fixture, Name, Start, Step } from './fixture.ts'
 import { type FreshHost, freshHost, keyOf } from './fresh-host.ts'
-import { type Observed, observer } from './observed.ts'
+import { type Observed, observer, recordable } from './observed.ts'
 
 /** A fresh host on which the steps of an exchange happen, one after the other. */
 export interface Play {
@@ -17,15 +17,6 @@ export interface Play {
   /** Takes a step, waits until all that follows from it is done, and says what the host did. */
   take(step: Step): Promise<{ observed: Observed; gives: unknown }>
   end(): Promise<void>
-}
-
-/** What is kept of an exchange beside replies. */
-export const recordable: Readonly<Record<string, string>> = {
-  presence: 'openagents.host-presence.v1',
-  grant: 'openagents.host-grant.v1',
-  summary: 'openagents.activity-summary.v1',
-  nudge: 'openagents.host-nudge.v1',
-  enrollment: 'openagents.host-enrollment-request.v1',
 }
 
 /**
@@ -54,11 +45,14 @@ export async function beginPlay(
     const relay = step.relay ?? start.relays[0] ?? ''
     const send = (event: NostrEvent) => {
       events.set(event.id, event)
-      host.relays.deliver(relay, event, step.connection)
+      for (let copy = 0; copy < (step.copies ?? 1); copy += 1) {
+        host.relays.deliver(relay, event, step.connection)
+      }
       return event.tags.find((tag) => tag[0] === 'h')?.[1] ?? null
     }
     if ('event' in step) return send(step.event)
     if ('again' in step) return send(named(step.again))
+    if ('content_chars' in step) return send(longEvent(step.from, step.content_chars, step.at))
     throw new Error('many are delivered one by one')
   }
   const flood = async (step: Extract<Step, { do: 'deliver' }>): Promise<void> => {
@@ -66,7 +60,7 @@ export async function beginPlay(
     for (let index = 1; index <= step.times; index += 1) {
       host.random.label(`${name}/${steps}/${index}`)
       const request = sha256Hex(`${name}/${steps}/${index}`)
-      const event = sealedLike(step.from, { ...step.like, request }, host)
+      const event = sealedLike(step.from, withOwnIds(step.like, request), host)
       host.relays.deliver(step.relay ?? start.relays[0] ?? '', event)
       await host.idle()
     }
@@ -76,20 +70,30 @@ export async function beginPlay(
     let gives: unknown
     switch (step.do) {
       case 'operator':
-        gives = await operate(host.operator, step.call, step.with)
+        for (let time = 0; time < (step.times ?? 1); time += 1) {
+          gives = await operate(host.operator, step.call, step.with)
+        }
         break
       case 'deliver':
         if ('like' in step) await flood(step)
-        else mailbox = deliver(step)
+        mailbox = 'like' in step ? 'many' : deliver(step)
         break
       case 'advance':
         await host.advance(step.seconds)
         break
       case 'restart':
         await host.restart(step.stored.map(named))
+        observe.restarted()
         break
       case 'relay':
         host.relays.say(step.connection ?? 1, ...step.says)
+        break
+      case 'closed':
+        host.relays.close(step.connection, step.reason)
+        break
+      case 'store':
+        events.set(step.event.id, step.event)
+        host.relays.store([step.event])
         break
       case 'hold':
         host.relays.hold()
@@ -140,7 +144,25 @@ export async function playAgain(fixture: Fixture, base: string): Promise<Fixture
 export function asItWent(step: Step, { earned, hears }: Observed, gives: unknown): Step {
   const heard = hears.length === 0 ? step : { ...step, hears }
   if (step.do === 'deliver') return { ...heard, earns: earned } as Step
+  if (step.do === 'restart' && step.stored.length > 0) return { ...heard, earns: earned } as Step
   return step.do === 'operator' ? ({ ...heard, gives } as Step) : heard
+}
+
+function longEvent(from: Name, chars: number, created_at: number): NostrEvent {
+  const tags = [
+    ['p', keyOf('host').publicKey],
+    ['h', sha256Hex(`${from}/${chars}`)],
+    ['t', 'oa:artifact:v1'],
+  ]
+  return keyOf(from).signer.sign({ kind: artifactKind, created_at, tags, content: 'A'.repeat(chars) })
+}
+
+/** A request with an ID of its own, which is its command's too where it has one. */
+function withOwnIds(like: JsonObject, request: string): JsonObject {
+  const op = like['op'] as JsonObject
+  if (op['kind'] !== 'task.command') return { ...like, request }
+  const command = { ...(op['command'] as JsonObject), command: request }
+  return { ...like, request, op: { ...op, command } }
 }
 
 function sealedLike(from: Name, body: JsonObject, host: FreshHost): NostrEvent {
@@ -174,6 +196,13 @@ async function operate(operator: Operator, call: string, given: JsonObject): Pro
       return null
     case 'revoke':
       return await operator.revoke(String(given['device']))
+    case 'enroll': {
+      const { rights, relay } = given
+      return await operator.requestEnrollment({
+        rights: rights as Right[],
+        relay: relay === undefined ? null : String(relay),
+      })
+    }
     case 'queue':
       return await operator.editQueue(String(given['task']), given['edit'] as QueueEdit)
     default:

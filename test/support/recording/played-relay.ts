@@ -19,6 +19,8 @@ export interface PlayedRelays {
   deliver(relay: string, event: NostrEvent, connection?: number): void
   /** Says a frame on one connection. */
   say(connection: number, ...frame: unknown[]): void
+  /** Ends the subscription of a connection. */
+  close(connection: number, reason: string): void
   /** Ends a connection. */
   cut(connection: number): void
   /** From now on new subscriptions stay without their stored events until `goLive`. */
@@ -96,6 +98,7 @@ export function playedRelays(): PlayedRelays {
       connection.say('EVENT', connection.subscription(), event)
     },
     say: (number, ...frame) => at(number).say(...frame),
+    close: (number, reason) => at(number).say('CLOSED', at(number).subscription(), reason),
     cut: (number) => at(number).cut(),
     hold() {
       holding = true

@@ -1,10 +1,11 @@
 import type { Grant } from '../../../src/protocol/bodies/grant.ts'
 import { parseBody } from '../../../src/protocol/body.ts'
-import { openVerified, sealEnvelope } from '../../../src/protocol/envelope.ts'
+import { artifactKind, openVerified, sealEnvelope } from '../../../src/protocol/envelope.ts'
 import { envelopeTimesAgree } from '../../../src/protocol/envelope-times.ts'
 import type { NostrEvent } from '../../../src/protocol/event.ts'
 import { parseInvitation } from '../../../src/protocol/invitation.ts'
 import type { JsonObject } from '../../../src/protocol/json-value.ts'
+import { encrypt } from '../../../src/protocol/nip44.ts'
 import type { Operation } from '../../../src/protocol/operations.ts'
 import type { Right } from '../../../src/protocol/rights.ts'
 import { id } from '../access.ts'
@@ -24,7 +25,14 @@ export interface Delivery {
   readonly why?: string
   readonly relay?: string
   readonly connection?: number
+  readonly copies?: number
 }
+
+/** A delivery of a request that is signed for it, with what is changed in it. */
+export type Asking = Delivery & { readonly changes?: object }
+
+/** What an approval of an enrollment says, but for the device. */
+export type Approval = Omit<Extract<Operation, { kind: 'enroll.approve' }>, 'device'>
 
 /** An exchange that is being written: what it does happens on a real host at once. */
 export interface Scene {
@@ -37,15 +45,23 @@ export interface Scene {
   /** Signs a request under the name's grant, dated now; anything may be changed. */
   request(from: Name, op: unknown, changes?: object): Sealed
   /** Seals any body in a mailbox. */
-  seal(from: Name, mailbox: string, body: JsonObject, until: number): Sealed
+  seal(from: Name, mailbox: string, body: JsonObject, until: number, issuedAt?: number): Sealed
+  /** Seals bytes that need not be an envelope. */
+  raw(from: Name, mailbox: string, plaintext: string): Sealed
   /** Delivers an event and holds the host to what it earns. Gives the outcome, when there is one. */
   deliver(sealed: Sealed, earns: string, delivery?: Delivery): Promise<JsonObject>
   /** Delivers one that was delivered before. */
   again(sealed: Sealed, earns: string, delivery?: Delivery): Promise<void>
-  /** Signs a request and delivers it. */
-  ask(from: Name, op: unknown, earns: string, delivery?: Delivery & { changes?: object }): Promise<JsonObject>
+  /** Has many requests like one delivered, each with an ID of its own. */
+  flood(from: Name, op: unknown, many: { times: number; earns: string } & Asking): Promise<void>
+  /** Signs a request and delivers it; gives all that the host then published. */
+  hear(from: Name, op: unknown, earns: string): Promise<readonly Reply[]>
+  /** Signs a request and delivers it. Gives the outcome, when there is one. */
+  ask(from: Name, op: unknown, earns: string, delivery?: Asking): Promise<JsonObject>
   /** The operator invites; gives the operation that redeems it. */
   invite(rights?: Right[], changes?: object): Promise<Extract<Operation, { kind: 'enroll.redeem' }>>
+  /** The host asks for a device to be let in; gives what an approval says, but for the device. */
+  enroll(rights?: Right[]): Promise<Approval>
   /** Redeems as a name, whose requests carry the grant from then on. */
   redeem(from: Name, op: Operation, delivery?: Delivery): Promise<Grant>
   /** Creates a task and gives its ID. */
@@ -96,15 +112,28 @@ function sceneOn(play: Play, { name, start }: Scenario, steps: Step[], replies: 
     const step = { at: now(), ...given } as Step
     const { observed, gives } = await play.take(step)
     const went = asItWent(step, observed, gives)
-    if (step.do === 'deliver' && went.do === 'deliver' && step.earns !== went.earns) {
-      throw new Error(`${name}, step ${play.steps()}: ${step.earns} was due, ${went.earns} came`)
-    }
+    const [due, came] = [step, went].map((one) => ('earns' in one ? one.earns : undefined))
+    if (due !== came) throw new Error(`${name}, step ${play.steps()}: ${due} was due, ${came} came`)
     steps.push(went)
     replies.push(...observed.replies)
     return { gives, replies: observed.replies }
   }
-  const seal: Scene['seal'] = (from, mailbox, body, until) => {
-    const issuedAt = Number(body['issued_at'])
+  const raw: Scene['raw'] = (from, mailbox, plaintext) => {
+    const key = keyOf(from)
+    play.host.random.label(`${name}/raw/${requests}/${mailbox}`)
+    const event = key.signer.sign({
+      kind: artifactKind,
+      created_at: now(),
+      tags: [
+        ['p', host],
+        ['h', mailbox],
+        ['t', 'oa:artifact:v1'],
+      ],
+      content: encrypt(plaintext, key.with(host), play.host.random.bytes(32)),
+    })
+    return { from, event, opened: null }
+  }
+  const seal: Scene['seal'] = (from, mailbox, body, until, issuedAt = Number(body['issued_at'])) => {
     if (!envelopeTimesAgree(body, issuedAt, until)) throw new Error('the times of this body disagree')
     const key = keyOf(from)
     play.host.random.label(`${name}/seal/${requests}/${mailbox}`)
@@ -113,7 +142,6 @@ function sceneOn(play: Play, { name, start }: Scenario, steps: Step[], replies: 
       recipient: host,
       mailbox,
       body,
-      // The host itself has no conversation with its own key but this one.
       conversationKey: key.with(host),
       issuedAt,
       retainUntil: until,
@@ -129,6 +157,7 @@ function sceneOn(play: Play, { name, start }: Scenario, steps: Step[], replies: 
     grant: (who) => grants.get(keyOf(who).publicKey),
     take,
     seal,
+    raw,
     request(from, op, changes = {}) {
       requests += 1
       const grant = scene.grant(from)
@@ -157,11 +186,26 @@ function sceneOn(play: Play, { name, start }: Scenario, steps: Step[], replies: 
     async ask(from, op, earns, { changes, ...delivery } = {}) {
       return await scene.deliver(scene.request(from, op, changes), earns, delivery)
     },
+    async hear(from, op, earns) {
+      const { event, opened } = scene.request(from, op)
+      return (await take({ do: 'deliver', from, earns, event, opened })).replies
+    },
+    async flood(from, op, { times, earns, changes, ...delivery }) {
+      const { request: _own, ...like } = scene.request(from, op, changes).opened ?? {}
+      await take({ do: 'deliver', from, ...delivery, earns, like, times })
+    },
     async invite(rights = ['observe', 'operate'], changes = {}) {
       const terms = { rights, grant_expires_at: now() + 86_400, ...changes }
       const { gives } = await take({ do: 'operator', call: 'invite', with: terms, gives: null })
       const { invitation, capability } = parseInvitation(String((gives as JsonObject)['code']), 'production')
       return { kind: 'enroll.redeem', invitation, capability }
+    },
+    async enroll(rights = ['observe', 'operate']) {
+      const { gives } = await take({ do: 'operator', call: 'enroll', with: { rights }, gives: null })
+      const { enrollment, digest, code } = gives as Record<'enrollment' | 'digest' | 'code', string>
+      const grant_expires_at = now() + 86_400
+      const kind = 'enroll.approve'
+      return { kind, enrollment, request_digest: digest, code, rights, grant_expires_at }
     },
     async redeem(from, op, delivery) {
       const changes = { grant: null, epoch: null }
