@@ -6,7 +6,9 @@ import { parseBody } from '../../src/protocol/body.ts'
 import { openVerified } from '../../src/protocol/envelope.ts'
 import type { Operation, OperationOf } from '../../src/protocol/operations.ts'
 import type { Right } from '../../src/protocol/rights.ts'
+import { systemClock } from '../../src/seams/clock.ts'
 import { approvalOf } from '../support/access-desk.ts'
+import { bridgeStage } from '../support/bridge-stage.ts'
 import { type TestKey, testKey } from '../support/keys.ts'
 import { type QuietBridge, quietBridge } from '../support/quiet-bridge.ts'
 
@@ -149,5 +151,23 @@ describe('an enrollment at a running service', () => {
       relay: 'wss://other.example/',
     })
     await expect(elsewhere).rejects.toMatchObject({ code: 'configuration' })
+  })
+})
+
+describe('what is logged of an enrollment', () => {
+  it('is that an operation was refused, and neither the code nor what was typed for it', async () => {
+    const stage = await bridgeStage()
+    try {
+      const made = await stage.operator.requestEnrollment({ rights: ['observe'], relay: null })
+      const peer = await stage.peer(12)
+      const op = approvalOf(made, systemClock, { rights: ['observe'] })
+      expect(refusal(await peer.ask({ ...op, code: 'MINE-NOT1' }))).toEqual(['wrong_code', null])
+      expect(refusal(await peer.ask(op))).toBe('granted')
+      const said = stage.lines.join('')
+      expect(said).toContain('enroll.approve')
+      for (const secret of [made.code, made.code.replace('-', ''), 'MINE']) expect(said).not.toContain(secret)
+    } finally {
+      await stage.end()
+    }
   })
 })
