@@ -168,7 +168,8 @@ export const nudgesAsked = 4
 export const summariesAsked = 500
 export const summariesKeptMax = 1_024
 export const summariesFileBytesMax = 2_097_152
-export const grantsAsked = 256
+export const grantsAsked = 128
+export const grantsAskedInWindow = 500
 export const spokenWindowsMax = 3
 export const contactBytesMax = 4_096
 export const nudgeEverySeconds = 30
@@ -196,7 +197,7 @@ export const ownerSignSecondsMax = 40
 export const ownerSignTriesMax = 3
 export const ownerCandidatesMax = 64
 export const enrollmentContentBytesMax = 8_192
-export const enrollmentQuietMs = 3_000
+export const enrollmentQuietMs = 2_000
 
 // The task store (spec/store.md)
 export const identifierBytesMax = 128

@@ -1,6 +1,7 @@
 import {
   clockSkewSeconds,
   grantsAsked,
+  grantsAskedInWindow,
   renewalLifePercent,
   requestSecondsMax,
   spokenWindowsMax,
@@ -38,7 +39,7 @@ export function renewalWindows(grant: Grant, spoken: readonly number[], now: num
   return spoken.map((at) => ({
     since: at - requestSecondsMax - clockSkewSeconds,
     until: at + requestSecondsMax + clockSkewSeconds,
-    limit: grantsAsked,
+    limit: grantsAskedInWindow,
   }))
 }
 
