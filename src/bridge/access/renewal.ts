@@ -18,16 +18,22 @@ export type Renewal =
  * @see spec/wire.md §7
  */
 export function renewalOf(record: AccessRecord, grant: string, now: number): Renewal {
+  const heard = record.grants.find((entry) => entry.grant.grant === grant)
+  // Nothing has been given in place of a young grant; this is all that most requests cost.
+  if (heard !== undefined && !nearsItsEnd(heard, now)) return { kind: 'none' }
   const [newest] = currentInLine(record, grant, now)
   if (newest === undefined) return { kind: 'none' }
   if (newest.grant.grant !== grant) return { kind: 'given', entry: newest }
-  const { issued_at, expires_at, origin } = newest.grant
-  const isOurs = origin.issuer === record.host || origin.issuer === record.owner
-  const nearsItsEnd = (expires_at - now) * 100 <= (expires_at - issued_at) * renewalLifePercent
-  return isOurs && nearsItsEnd ? { kind: 'due', entry: newest } : { kind: 'none' }
+  const { issuer } = newest.grant.origin
+  const isOurs = issuer === record.host || issuer === record.owner
+  return isOurs ? { kind: 'due', entry: newest } : { kind: 'none' }
 }
 
 /** The line of whatever renews `entry`: itself and the grants before it, the newest first, as many as are kept. */
 export function lineAfter({ grant, renews }: GrantEntry): string[] {
   return [grant.grant, ...renews].slice(0, renewedKeptMax)
+}
+
+function nearsItsEnd({ grant: { issued_at, expires_at } }: GrantEntry, now: number): boolean {
+  return (expires_at - now) * 100 <= (expires_at - issued_at) * renewalLifePercent
 }
