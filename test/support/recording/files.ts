@@ -4,6 +4,9 @@ import type { Fixture } from './fixture.ts'
 /** Where the recorded exchanges lie. */
 export const fixtureFolder = new URL('../../../relay-fixtures/', import.meta.url).pathname
 
+/** The page that shows parts of them. */
+export const pageFile = new URL('../../../docs/protocol.md', import.meta.url).pathname
+
 /** The names of the files in the folder, without their ending. */
 export function fixtureNames(): string[] {
   return readdirSync(fixtureFolder)

@@ -123,9 +123,14 @@ export interface Fixture {
 
 const lineMax = 110
 
-/** A fixture as it lies on disk: what fits a line stands on one. */
+/** A fixture as it lies on disk. */
 export function fixtureText(fixture: Fixture): string {
-  return `${textOf(fixture, 0)}\n`
+  return `${jsonText(fixture)}\n`
+}
+
+/** JSON for people: what fits a line stands on one. */
+export function jsonText(value: unknown): string {
+  return textOf(value, 0)
 }
 
 function textOf(value: unknown, indent: number): string {

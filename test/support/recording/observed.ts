@@ -25,7 +25,7 @@ export interface Observer {
 }
 
 /** Counts that say nothing of why an event was not answered. */
-const busy: readonly string[] = ['received', 'answered', 'published', 'nudges_answered', 'in_flight']
+const busy: readonly string[] = ['received', 'answered', 'published', 'nudges_answered']
 
 const replySchema = 'openagents.host-reply.v1'
 

@@ -5,7 +5,7 @@ import { envelopeTimesAgree } from '../../../src/protocol/envelope-times.ts'
 import type { NostrEvent } from '../../../src/protocol/event.ts'
 import { parseInvitation } from '../../../src/protocol/invitation.ts'
 import type { JsonObject } from '../../../src/protocol/json-value.ts'
-import { encrypt } from '../../../src/protocol/nip44.ts'
+import { decryptToBytes, encrypt } from '../../../src/protocol/nip44.ts'
 import type { Operation } from '../../../src/protocol/operations.ts'
 import type { Right } from '../../../src/protocol/rights.ts'
 import { id } from '../access.ts'
@@ -48,6 +48,8 @@ export interface Scene {
   seal(from: Name, mailbox: string, body: JsonObject, until: number, issuedAt?: number): Sealed
   /** Seals bytes that need not be an envelope. */
   raw(from: Name, mailbox: string, plaintext: string): Sealed
+  /** Signs the same request anew, its sealed text edited: bytes that no honest writer makes. */
+  retyped(sealed: Sealed, edit: (text: string) => string): Sealed
   /** Delivers an event and holds the host to what it earns. Gives the outcome, when there is one. */
   deliver(sealed: Sealed, earns: string, delivery?: Delivery): Promise<JsonObject>
   /** Delivers one that was delivered before. */
@@ -158,6 +160,12 @@ function sceneOn(play: Play, { name, start }: Scenario, steps: Step[], replies: 
     take,
     seal,
     raw,
+    retyped({ from, event, opened }, edit) {
+      const key = keyOf(from).with(host)
+      const plaintext = decryptToBytes(event.content, key, { contentBytesMax: event.content.length })
+      const text = edit(new TextDecoder().decode(plaintext))
+      return { ...raw(from, String(opened?.['request']), text), opened }
+    },
     request(from, op, changes = {}) {
       requests += 1
       const grant = scene.grant(from)

@@ -1,13 +1,14 @@
-import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fixtureFolder } from './files.ts'
+import { fixtureFolder, pageFile, readFixture } from './files.ts'
 import { fixtureText } from './fixture.ts'
+import { recordedParts, withRecordedParts } from './page.ts'
 import { scenarios } from './scenarios/all.ts'
 import { record } from './scene.ts'
 import { withoutAuxiliaryRandomness } from './seeded-random.ts'
 
-// Records every exchange anew, or those that are named: the folder then holds no others.
+// Records every exchange anew, or those that are named (the folder then holds no unknown ones), and what the page shows.
 const wanted = process.argv.slice(2)
 
 withoutAuxiliaryRandomness()
@@ -25,3 +26,5 @@ for (const name of await readdir(fixtureFolder)) {
   const known = scenarios.some((scenario) => name === `${scenario.name}.json`)
   if (!known && name.endsWith('.json')) await rm(join(fixtureFolder, name))
 }
+const parts = recordedParts(scenarios.map(({ name }) => readFixture(name)))
+await writeFile(pageFile, withRecordedParts(await readFile(pageFile, 'utf8'), parts))

@@ -175,10 +175,32 @@ export const admission: readonly Scenario[] = [
       await scene.ask('owner', { kind: 'task.list', query }, 'refused bounds', {
         why: 'a number out of its range, from the owner',
       })
-      await scene.ask('owner', unknown, 'refused malformed', { why: 'the same, from the owner' })
+      await scene.ask('owner', unknown, 'refused malformed', {
+        why: 'an operation that nobody knows, from the owner',
+      })
       await scene.ask('stranger', unknown, 'nothing bad_body', {
         why: 'an operation that nobody knows, from a key without a grant',
       })
+    },
+  ),
+  scenario(
+    'probe-integer',
+    'An integer is written as one, and a name stands once in an object.',
+    { grants: [granted('phone')] },
+    async (scene) => {
+      const cancel = { kind: 'task.cancel', task: id(1), revision: 1, reason: 'Enough.' }
+      const written = (text: string) => (whole: string) => whole.replace('"revision":1', text)
+      const asked = () => scene.request('phone', cancel)
+      await scene.deliver(scene.retyped(asked(), written('"revision":1.0')), 'refused malformed', {
+        why: 'an integer of the operation that is written otherwise, such as `1.0`',
+      })
+      await scene.deliver(
+        scene.retyped(asked(), written('"revision":1,"revision":1')),
+        'nothing bad_envelope',
+        {
+          why: 'a name that stands twice in an object',
+        },
+      )
     },
   ),
   scenario(

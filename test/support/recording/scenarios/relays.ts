@@ -35,7 +35,7 @@ export const relays: readonly Scenario[] = [
       await scene.take({
         do: 'restart',
         stored,
-        why: 'the same once they have expired',
+        why: 'expired requests in the history that a relay gives',
         earns: 'nothing outside_window',
       })
       await scene.ask('phone', { kind: 'task.list', query }, 'tasks')

@@ -16,7 +16,7 @@ export const silences: readonly Scenario[] = [
     async (scene) => {
       const asked = scene.request('phone', list)
       const forged = { ...asked, event: { ...asked.event, sig: id(1).repeat(2) } }
-      await scene.deliver(forged, 'nothing bad_signature', { why: 'a signature that is not the author’s' })
+      await scene.deliver(forged, 'nothing bad_signature', { why: "a signature that is not the author's" })
       const moved = { ...asked, event: { ...asked.event, created_at: asked.event.created_at + 1 } }
       await scene.deliver(moved, 'nothing bad_signature', { why: 'an id that is not the hash of the event' })
       const kind = resigned(asked, { kind: 4 })
@@ -123,7 +123,7 @@ export const silences: readonly Scenario[] = [
   ),
   scenario(
     'silence-window',
-    'A request counts within its window by the host’s clock, and may be dated up to a minute ahead.',
+    "A request counts within its window by the host's clock, and may be dated up to a minute ahead.",
     { grants },
     async (scene) => {
       const now = scene.now()
@@ -191,7 +191,7 @@ export const silences: readonly Scenario[] = [
       })
       await scene.ask('stranger', list, 'nothing stranger_refusals', {
         changes: nobody,
-        why: 'a second one within the same second',
+        why: 'a second event of a key without a grant within the same second',
       })
       const prompt = 'Sort the entries, please. '.repeat(120)
       const task = { title: 'Long', prompt, workspace: 'site' }
