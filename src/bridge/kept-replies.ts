@@ -1,5 +1,10 @@
 import * as z from 'zod'
-import { keptRepliesBytesMax, keptRepliesCompactBytes, keptRepliesWaitingBytesMax } from '../limits.ts'
+import {
+  keptRepliesBytesMax,
+  keptRepliesCompactBytes,
+  keptRepliesFreshBytesMax,
+  keptRepliesWaitingBytesMax,
+} from '../limits.ts'
 import { eventSchema } from '../protocol/event.ts'
 import { hexId, publicKey, unixSeconds } from '../protocol/keys.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
@@ -39,7 +44,8 @@ export interface KeptReplies {
  * Opens `replies.jsonl`, leaving out what has expired and what its signer was answered in an earlier epoch.
  *
  * A missing file, one of another schema, or a line that does not read (a torn last one excepted) refuses
- * `corrupt_store`. `save` refuses `rate_limited` when what is still fresh fills the file.
+ * `corrupt_store`. `save` refuses `rate_limited` when what is still fresh leaves the file, 64 MiB at most, no room to
+ * grow between two rewrites.
  * @see spec/wire.md §7
  */
 export async function openKeptReplies(
@@ -56,7 +62,8 @@ export async function openKeptReplies(
   let fileBytes = await file.size()
 
   const writer = groupWriter(async (block) => {
-    if (fileBytes + block.length > Math.max(keptRepliesCompactBytes, 2 * memory.bytes())) {
+    const bytesMax = Math.min(keptRepliesBytesMax, Math.max(keptRepliesCompactBytes, 2 * memory.bytes()))
+    if (fileBytes + block.length > bytesMax) {
       await file.close()
       file = await rewrite(disk, path, memory.all())
       // What is being written is in memory already, so the new file has it.
@@ -126,7 +133,7 @@ function createMemory(clock: Clock) {
     put(entry: KeptReply): boolean {
       dropExpired()
       const size = encodeLine(entry).length
-      if (bytes + size > keptRepliesBytesMax) return false
+      if (bytes - (kept.get(entry.request)?.bytes ?? 0) + size > keptRepliesFreshBytesMax) return false
       remove(entry.request)
       kept.set(entry.request, { entry, bytes: size })
       bytes += size

@@ -1,9 +1,9 @@
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createKeptReplies, type KeptReply, openKeptReplies } from '../../src/bridge/kept-replies.ts'
 import { silentLog } from '../../src/bridge/log.ts'
-import { keptRepliesCompactBytes } from '../../src/limits.ts'
+import { keptRepliesBytesMax, keptRepliesCompactBytes } from '../../src/limits.ts'
 import { Refusal } from '../../src/protocol/refusal.ts'
 import type { Disk } from '../../src/seams/disk.ts'
 import { realDisk } from '../../src/store/disk.ts'
@@ -130,6 +130,27 @@ describe('kept replies', () => {
     await replies.save(reply(5, { expires_at: now + 400 }))
     const again = await open()
     expect([again.find(id(3)) !== null, again.find(id(5)) !== null]).toEqual([true, true])
+  })
+
+  it('never lets its file pass 64 MiB, however much is fresh, and then refuses rate_limited', async () => {
+    const replies = await open()
+    const large = { ...someEvent(1), content: 'x'.repeat(400_000) }
+    const save = (index: number) =>
+      replies.save(reply(1, { request: index.toString(16).padStart(64, '0'), reply: large }))
+    let kept = 0
+    const full = async () => {
+      for (; kept < 400; kept += 1) {
+        await save(kept)
+        // Answers that were kept once more: what the file had of them before is dead.
+        if (kept % 2 === 0) await save(kept)
+        expect((await stat(path)).size).toBeLessThanOrEqual(keptRepliesBytesMax)
+      }
+    }
+    await expect(full()).rejects.toMatchObject({ code: 'rate_limited' })
+    expect(kept * 400_000).toBeGreaterThan(keptRepliesBytesMax / 2)
+    await replies.close()
+    expect((await open()).size()).toBe(kept)
+    expect((await stat(path)).size).toBeLessThanOrEqual(keptRepliesBytesMax)
   })
 
   it('a last line that a crash tore is left out', async () => {
