@@ -37,7 +37,7 @@ export function deviceOf(state: State): Device {
     async enrollments() {
       const { asker, sealer, owner } = pairing.paired()
       const { host, relay } = asker.to()
-      return pendingEnrollments({ ...state.options, sealer, owner, host, relay })
+      return pendingEnrollments({ ...state.options, sealer, owner, host, relay, waitMs: state.waitMs })
     },
     workspaces: () => workspaces(state),
     tasks: (workspace, page = {}) => tasks(state, workspace, page),

@@ -1,6 +1,5 @@
 import {
   clockSkewSeconds,
-  deviceWaitMs,
   enrollmentContentBytesMax,
   enrollmentQuietMs,
   enrollmentSecondsMax,
@@ -17,6 +16,7 @@ import { openBy, type Sealer } from '../protocol/sealer.ts'
 import { type Clock, nowSeconds } from '../seams/clock.ts'
 import type { DialRelay } from '../seams/relay-socket.ts'
 import { listen } from './listen.ts'
+import { signerField } from './remote-signer/messages.ts'
 
 /** An enrollment that waits for approval, as its host told an approver. */
 export interface PendingEnrollment {
@@ -43,15 +43,17 @@ export interface ApproverTerms {
  * cannot be used.
  * @see spec/wire.md §5, §7
  */
-export async function pendingEnrollments(terms: ApproverTerms): Promise<readonly PendingEnrollment[]> {
-  const { sealer, host, relay, clock, dial } = terms
+export async function pendingEnrollments(
+  terms: ApproverTerms & { readonly waitMs: number },
+): Promise<readonly PendingEnrollment[]> {
+  const { sealer, host, relay, clock, dial, waitMs } = terms
   const read = new Map<string, PendingEnrollment | null>()
   const found = await listen({
     relay,
     signer: sealer,
     clock,
     dial,
-    waitMs: deviceWaitMs,
+    waitMs,
     quietMs: enrollmentQuietMs,
     filter() {
       const since = Math.max(0, nowSeconds(clock) - enrollmentSecondsMax - clockSkewSeconds)
@@ -95,9 +97,8 @@ export async function readCopy(event: NostrEvent, terms: ApproverTerms): Promise
       request.expires_at > now
     return isIt ? { request, digest: enrollmentDigest(request) } : null
   } catch (error) {
-    // A signer that does not answer or does not want to is not an event that is none of ours.
-    if (isRefusal(error, 'malformed') || isRefusal(error, 'unsupported') || isRefusal(error, 'bounds'))
-      return null
+    // What the signer does not open says nothing of the event.
+    if (isRefusal(error) && error.field !== signerField) return null
     throw error
   }
 }

@@ -12,6 +12,7 @@ import { utf8Bytes } from '../protocol/text.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { BunkerUrl } from './remote-signer/bunker-url.ts'
 import { type ChannelOptions, openSignerChannel, type SignerChannel } from './remote-signer/channel.ts'
+import { signerField } from './remote-signer/messages.ts'
 import { openSession, saveConnected } from './remote-signer/session-file.ts'
 
 export interface RemoteSignerOptions extends Omit<ChannelOptions, 'client'> {
@@ -98,7 +99,9 @@ function checkSigned(text: string, template: EventTemplate, publicKey: string): 
   const event = readSigned(text)
   const isIt = event.pubkey === publicKey && jcs(onlyFour(event)) === jcs(onlyFour(template))
   if (!isIt || !verifyEvent(event)) {
-    throw new Refusal('malformed', 'the remote signer signed something else than it was asked to')
+    throw new Refusal('malformed', 'the remote signer signed something else than it was asked to', {
+      field: signerField,
+    })
   }
   return event
 }
@@ -117,5 +120,7 @@ function onlyFour({ kind, created_at, tags, content }: EventTemplate): EventTemp
 }
 
 function wrong(method: string): Refusal {
-  return new Refusal('malformed', `the remote signer's answer to ${method} is not one`)
+  return new Refusal('malformed', `the remote signer's answer to ${method} is not one`, {
+    field: signerField,
+  })
 }

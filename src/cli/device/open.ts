@@ -66,7 +66,7 @@ async function withOwner<T>(
   const place = await placeOf(choices, options)
   const key = await openOwnerKey(door, choices, options)
   try {
-    const owner = await openOwner({ ...options, ...place, sealer: key.sealer })
+    const owner = await openOwner({ ...options, ...place, ...key })
     try {
       return await use(owner)
     } finally {

@@ -4,7 +4,7 @@ import { publicKeyFromText } from '../../bridge/public-key-text.ts'
 import { readAccess } from '../../device/identity.ts'
 import { parseBunkerUrl } from '../../device/remote-signer/bunker-url.ts'
 import { openRemoteSigner } from '../../device/remote-signer.ts'
-import { deviceConversationKeysMax } from '../../limits.ts'
+import { deviceConversationKeysMax, ownerAskWaitMs } from '../../limits.ts'
 import { createConversationKeys } from '../../protocol/conversation-keys.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { RelayPolicy } from '../../protocol/relay-url.ts'
@@ -28,6 +28,8 @@ export interface OwnerChoices {
 /** The owner's key at work, to be closed. */
 export interface OpenOwnerKey {
   readonly sealer: Sealer
+  /** How long one call may wait, in milliseconds, where a person may have to agree to it. */
+  readonly waitMs?: number
   close(): void
 }
 
@@ -61,7 +63,7 @@ export async function openOwnerKey(
     dial: dialRelay,
     tell: (line) => door.err(`drawbridge: ${printable(line)}\n`),
   })
-  return { sealer: signer, close: signer.close }
+  return { sealer: signer, waitMs: ownerAskWaitMs, close: signer.close }
 }
 
 /**

@@ -10,6 +10,7 @@ import { openOutbox } from '../outbox.ts'
 import type { Paired, Pairing } from '../pairing.ts'
 import { ownerAsker } from './asker.ts'
 import { openOwnerLink } from './link.ts'
+import { steadySigner } from './steady-signer.ts'
 
 export interface OwnerOptions extends DeviceOptions {
   /** The owner's key, here or in a remote signer. */
@@ -25,17 +26,26 @@ export interface OwnerOptions extends DeviceOptions {
  * @see spec/wire.md §3
  */
 export async function openOwner(options: OwnerOptions): Promise<Device> {
-  const { disk, clock, sealer, host, relay, policy } = options
+  const { disk, clock, host, relay, policy } = options
+  const { sealer, why } = steadySigner(options.sealer)
   checkRelayUrl(relay, policy)
   const dir = join(options.dir, 'owner', host)
   await disk.makeDirectory(dir)
-  const exchange = createExchangeOver(clock, () => openOwnerLink(options))
-  const asker = ownerAsker(options)
+  const exchange = createExchangeOver(clock, () => openOwnerLink({ ...options, sealer }))
+  const asker = ownerAsker({ ...options, sealer })
   const paired: Paired = {
     asker,
     sealer,
     owner: sealer.publicKey,
-    exchange,
+    exchange: {
+      ...exchange,
+      async ask(sign, deadlineMs) {
+        const answer = await exchange.ask(sign, deadlineMs)
+        const words = why()
+        if (answer.heard === 'reply' || words === null) return answer
+        return { ...answer, why: `${answer.why}: ${words}` }
+      },
+    },
     outbox: openOutbox(disk, dir, host),
     // A host shows itself to devices only.
     listen: () => () => {},

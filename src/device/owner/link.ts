@@ -12,6 +12,7 @@ import { mailboxOf } from '../host-mail.ts'
 import type { Answer, DeviceLink } from '../link.ts'
 import { promised } from '../promised.ts'
 import { relayRefusal } from '../relay-words.ts'
+import { signerField } from '../remote-signer/messages.ts'
 import { checkReply } from '../reply.ts'
 import type { SignedRequest } from '../request.ts'
 
@@ -142,8 +143,11 @@ async function readFor(state: State, waiting: Waiting, event: NostrEvent): Promi
     const result = checkReply(opened, { self, open: noGrant, asked, now: nowSeconds(clock), policy })
     waiting.settle({ heard: 'reply', result })
   } catch (error) {
-    waiting.complaint = isRefusal(error) ? `the answer could not be read: ${error.message}` : 'a bug'
-    if (!isRefusal(error)) waiting.settle({ heard: 'silence', why: waiting.complaint, lost: false })
+    if (!isRefusal(error)) throw error
+    const why = `an answer came, and was not opened: ${error.message}`
+    // A broken event is no answer, and the right one may still come; the signer has said its word.
+    if (error.field === signerField) waiting.settle({ heard: 'silence', why, lost: false })
+    else waiting.complaint = why
   }
 }
 

@@ -19,6 +19,7 @@ import {
   readSignerAnswer,
   type SignerAnswer,
   type SignerMethod,
+  signerField,
   signerKind,
   signerRequest,
   signerWords,
@@ -141,6 +142,7 @@ function patience(state: State, id: string, ms: number): Timer {
     const why = state.trouble === null ? '' : `; ${signerWords(state.trouble, state.options.bunker.secret)}`
     waiting?.settle(
       new Refusal('timeout', `the remote signer did not answer ${waiting.method} in ${ms / 1000} s${why}`, {
+        field: signerField,
         hint: 'open the signer, see that it is online, and allow what it asks',
       }),
     )
@@ -172,7 +174,8 @@ function answered(state: State, answer: SignerAnswer): void {
       break
     case 'error': {
       const words = signerWords(answer.words, state.options.bunker.secret)
-      waiting.settle(new Refusal('denied', `the remote signer refused ${waiting.method}: ${words}`))
+      const message = `the remote signer refused ${waiting.method}: ${words}`
+      waiting.settle(new Refusal('denied', message, { field: signerField }))
       break
     }
     case 'nothing':
@@ -203,5 +206,7 @@ function isPage(url: string, secret: string | null): boolean {
 }
 
 function unreadable({ method }: Waiting): Refusal {
-  return new Refusal('malformed', `the remote signer's answer to ${method} cannot be read`)
+  return new Refusal('malformed', `the remote signer's answer to ${method} cannot be read`, {
+    field: signerField,
+  })
 }

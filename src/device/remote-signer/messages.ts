@@ -12,6 +12,9 @@ import { utf8Bytes } from '../../protocol/text.ts'
 /** The kind of the events in which a client and a remote signer talk (NIP-46). */
 export const signerKind = 24_133
 
+/** The field of every refusal that is the remote signer's own doing. */
+export const signerField = 'signer'
+
 /** What is asked of a remote signer. */
 export type SignerMethod = 'connect' | 'get_public_key' | 'sign_event' | 'nip44_encrypt' | 'nip44_decrypt'
 
