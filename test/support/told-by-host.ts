@@ -3,7 +3,7 @@ import { type Bodies, parseBody } from '../../src/protocol/body.ts'
 import { openVerified, sealEnvelope } from '../../src/protocol/envelope.ts'
 import type { NostrEvent } from '../../src/protocol/event.ts'
 import { nudgeMailbox, presenceMailbox, summaryMailbox } from '../../src/protocol/mailbox.ts'
-import { nowSeconds } from '../../src/seams/clock.ts'
+import { type Clock, nowSeconds } from '../../src/seams/clock.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import type { TestKey } from './keys.ts'
 import type { QuietBridge } from './quiet-bridge.ts'
@@ -33,7 +33,7 @@ export function toldTo<T extends Telling>(bridge: QuietBridge, key: TestKey, wha
 
 /** A nudge of a key to the host, dated now, with whatever a test wants wrong about it. */
 export function nudgeFrom(
-  bridge: QuietBridge,
+  bridge: { readonly host: string; readonly clock: Clock },
   key: TestKey,
   changes: { device?: string; issued_at?: number; mailbox?: string } = {},
 ): NostrEvent {
