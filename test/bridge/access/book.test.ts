@@ -62,6 +62,21 @@ describe('the access book', () => {
     expect(await give(book, id(1))).toBe(id(1))
   })
 
+  it('reads without what is to be dropped by now, and drops it from the file with the next write', async () => {
+    const book = await open()
+    const late = grantEntry({ grant: id(1), issued_at: now - 100, expires_at: now + 10 })
+    await book.change((record, at) => ({ record: addGrant(record, late, at), value: undefined }))
+    const before = await readFile(paths.access, 'utf8')
+    clock.jump(69_000)
+    expect(book.read().grants).toHaveLength(1)
+    clock.jump(1_000)
+    expect(book.read().grants).toEqual([])
+    expect(await readFile(paths.access, 'utf8')).toBe(before)
+    await book.change((record) => ({ record: { ...record }, value: undefined }))
+    expect(await readFile(paths.access, 'utf8')).not.toContain(id(1))
+    clock.jump(-70_000)
+  })
+
   it('keeps last_seen in memory and saves it within a minute', async () => {
     const book = await open()
     await give(book, id(1))
