@@ -10,19 +10,13 @@ import type { Workspace } from '../host/workspace.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import { quoted } from '../protocol/shell-word.ts'
 import { realDisk } from '../store/disk.ts'
+import type { Check } from './doctor-check.ts'
+import { relayChecks } from './doctor-relays.ts'
 import type { Door } from './door.ts'
 import { type Answer, colours } from './output.ts'
 import { printable } from './printable.ts'
 
-/** One thing that was looked at. `fix` says what to do where it is not well. */
-interface Check {
-  readonly name: string
-  readonly ok: boolean
-  readonly detail: string
-  readonly fix: string | null
-}
-
-/** Looks at everything that a host needs. It changes nothing. */
+/** Looks at everything that a host needs, and at the relays of its settings. It changes nothing. */
 export async function examine(door: Door): Promise<Answer> {
   const home = await look('home', 'drawbridge init --create-owner', async () => {
     const open = await readHome(realDisk, door.home)
@@ -35,6 +29,7 @@ export async function examine(door: Door): Promise<Answer> {
     (await look('git', 'install git', git)).check,
     home.check,
     ...(home.found === null ? [] : await parts(door, home.found.open)),
+    ...(home.found === null ? [] : await relayChecks(door, home.found.open)),
     ...(await workspaces(door.home, home.found?.settings.workspaces ?? [])),
     ...(home.found === null ? [] : [(await look('disk', 'free some space', () => disk(door.home))).check]),
     user(door),

@@ -53,7 +53,7 @@ function statusAnswer(found: ServiceStatus): Answer {
     relay.state,
     localTime(relay.since),
     relay.last_event === null ? 'never' : localTime(relay.last_event),
-    relay.last_error ?? '',
+    [relay.last_error, relay.note].filter((words) => words !== null).join('; '),
   ])
   return { json: found, text: `${head}${table(['relay', 'state', 'since', 'last event', ''], rows)}` }
 }

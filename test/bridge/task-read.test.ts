@@ -97,6 +97,21 @@ const output = (message: string) => ({
 })
 
 describe('reading the steps of a turn', () => {
+  it('pages to the room that a smaller relay leaves, cutting texts, and shows every step once', async () => {
+    await trace([output('\u0001'.repeat(4_000)), output('short'), output('x'.repeat(4_000))])
+    const room = 2_400
+    const seen: number[] = []
+    let cursor: string | null = null
+    do {
+      const page: TaskDetail = await readTask(context, { ...query, cursor }, room)
+      expect(utf8Bytes(JSON.stringify(page))).toBeLessThanOrEqual(room)
+      expect(page.steps.every(({ text, cut }) => text !== '' && (cut || text === 'short'))).toBe(true)
+      seen.unshift(...page.steps.map(({ step }) => step))
+      cursor = page.next
+    } while (cursor !== null)
+    expect(seen).toEqual([1, 2, 3])
+  })
+
   it('gives the newest page first, each in the order of time', async () => {
     await trace(Array.from({ length: 7 }, (_, index) => output(`line ${index + 1}`)))
     const read = await pages(3)

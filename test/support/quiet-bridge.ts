@@ -17,6 +17,7 @@ import type { Right } from '../../src/protocol/rights.ts'
 import { nowSeconds, systemClock } from '../../src/seams/clock.ts'
 import type { Disk } from '../../src/seams/disk.ts'
 import { randomId, systemRandom } from '../../src/seams/random.ts'
+import type { AskRelayInformation } from '../../src/seams/relay-information.ts'
 import type { Telemetry } from '../../src/seams/telemetry.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
@@ -58,12 +59,20 @@ export interface QuietBridge {
   published(): NostrEvent[]
   untilCounted(reason: Counted, times?: number): Promise<void>
   stop(): Promise<void>
+  /** Lets the time of the connection run out; its successor delivers what is stored at the relay before it is live. */
+  renew(stored?: readonly NostrEvent[]): Promise<void>
   /** Starts again; what is stored at the relay is delivered before its subscription is live. */
   start(stored?: readonly NostrEvent[]): Promise<void>
 }
 
 export async function quietBridge(
-  options: { disk?: Disk; telemetry?: Telemetry; log?: Log } = {},
+  options: {
+    disk?: Disk
+    telemetry?: Telemetry
+    log?: Log
+    information?: AskRelayInformation
+    relayLifetimeSeconds?: number
+  } = {},
 ): Promise<QuietBridge> {
   const home = await tempDir()
   const { path: workspace } = await gitWorkspace()
@@ -75,6 +84,8 @@ export async function quietBridge(
     relays: [relay],
     workspaces: [{ label: 'site', path: workspace }],
   })
+  // Unless a test says otherwise the one connection stays, however far it moves the clock.
+  const { relayLifetimeSeconds = 2_000_000 } = options
   const launcher = { launch: () => Promise.reject(new Error('nothing is launched here')) }
   const grants = new Map<string, Grant>()
   let service: Service | null = null
@@ -189,6 +200,10 @@ export async function quietBridge(
       await stopping
       service = null
     },
+    async renew(stored = []) {
+      await clock.advance(relayLifetimeSeconds * 900)
+      goLive(sockets.last(), stored)
+    },
     async start(stored = []) {
       service = await startService({
         ...deps,
@@ -197,8 +212,8 @@ export async function quietBridge(
         log: options.log ?? silentLog,
         pid: process.pid,
         ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
-        // The one connection stays, however far a test moves the clock.
-        relayLifetimeSeconds: 2_000_000,
+        ...(options.information === undefined ? {} : { information: options.information }),
+        relayLifetimeSeconds,
       })
       goLive(sockets.last(), stored)
       await service.ready
