@@ -2,12 +2,14 @@ import { deviceWaitMs, pageItemsMax, requestSecondsMax } from '../limits.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import type { TaskDetail } from '../protocol/task-pages.ts'
 import { ask, askFor, type DeviceState as State } from './ask.ts'
+import { attend } from './attend.ts'
 import type { Device, DeviceOptions } from './device.ts'
 import { pendingEnrollments } from './enrollment-copies.ts'
 import { openIdentity } from './identity.ts'
 import { openPairing } from './pairing.ts'
 import { flush, sendCommand, sendCreate } from './sends.ts'
 import { standings } from './sent.ts'
+import { watch } from './watch.ts'
 
 /**
  * Opens a device by its state directory, which is made, with a key, when there is none. Nothing is dialled before
@@ -51,6 +53,8 @@ export function deviceOf(state: State): Device {
       await flush(state)
       return standings(await pairing.paired().outbox.entries())
     },
+    stay: (attention, signal) => attend(state, attention, signal),
+    watch: (watcher, signal) => watch(state, watcher, signal),
     close: () => pairing.close(),
   }
 }

@@ -12,7 +12,9 @@ import type { Disk } from '../seams/disk.ts'
 import type { Random } from '../seams/random.ts'
 import type { DialRelay } from '../seams/relay-socket.ts'
 import type { ApprovalTerms } from './accept.ts'
+import type { Attention } from './attend.ts'
 import type { PendingEnrollment } from './enrollment-copies.ts'
+import type { Watcher } from './watch.ts'
 
 export interface DeviceOptions {
   readonly disk: Disk
@@ -106,6 +108,10 @@ export interface Device {
   outbox(): Promise<readonly Sent[]>
   /** Sends what is undecided again, in order, and says how everything stands. */
   flush(): Promise<readonly Sent[]>
+  /** Stays connected and sends what waits whenever that may help, until `signal` aborts. */
+  stay(attention: Attention, signal: AbortSignal): Promise<void>
+  /** Tells how the tasks of the host stand, and each change as it comes, until `signal` aborts. */
+  watch(watcher: Watcher, signal: AbortSignal): Promise<void>
   /** Ends its connection. */
   close(): void
 }

@@ -238,7 +238,7 @@ function closeIfDone(state: State): void {
 
 function shut(state: State): void {
   state.connection?.close()
-  end(state, 'closed')
+  end(state, 'the connection was closed before an answer came')
 }
 
 function end(state: State, why: string): void {

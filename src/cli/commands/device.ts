@@ -16,6 +16,7 @@ export function addDevice(program: Parent): void {
   )
   addIdentity(device)
   addLooking(device)
+  addWatch(device)
   addCreate(device)
   addSends(device)
   addDeviceQueue(device)
@@ -41,10 +42,10 @@ function addIdentity(device: Command): void {
       device,
       'outbox',
       'what was sent and how it stands; sends again what is still unknown',
-      'drawbridge device outbox',
-    ),
+      'drawbridge device outbox --follow',
+    ).option('--follow', 'stays and sends again until everything is decided'),
   ).action(async (options, command) => {
-    await answer(command, async (door) => (await deviceSends()).outbox(door, options))
+    await answer(command, async (door) => (await import('../device/outbox.ts')).outbox(door, options))
   })
 }
 
@@ -67,6 +68,20 @@ function addLooking(device: Command): void {
   ).action(async (task, options, command) => {
     await answer(command, async (door) => (await import('../device/read.ts')).read(door, task, options))
   })
+}
+
+function addWatch(device: Command): void {
+  declare(
+    device,
+    'watch',
+    'how the tasks of the host stand, and each change as it comes',
+    'drawbridge device watch',
+  )
+    .option(...state, word)
+    .option(...loopback)
+    .action(async (options, command) => {
+      await answer(command, async (door) => (await import('../device/watch.ts')).watch(door, options))
+    })
 }
 
 function addCreate(device: Command): void {

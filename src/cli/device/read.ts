@@ -7,13 +7,14 @@ import { type Answer, colours, facts } from '../output.ts'
 import { jsonLine, printable, printableBlock } from '../printable.ts'
 import { hinted } from './hints.ts'
 import { type DeviceChoices, withDevice } from './open.ts'
+import { whileStaying } from './stay.ts'
 
 const followMs = 1_000
 
 /**
  * The transcript of a turn, the current one when none is named, oldest step first. With `follow` from that turn on:
- * each turn to its end, until the current one is over and no message waits. Refuses `stale` for a turn that is not
- * there.
+ * each turn to its end, until the current one is over and no message waits; what waits in the outbox is sent meanwhile.
+ * Refuses `stale` for a turn that is not there.
  */
 export async function read(
   door: Door,
@@ -21,7 +22,7 @@ export async function read(
   choices: DeviceChoices & { follow?: true | undefined; turn?: number | undefined },
 ): Promise<Answer | null> {
   const look = async (device: Device) => {
-    if (choices.follow === true) return follow(door, device, task, choices.turn)
+    if (choices.follow === true) return whileStaying(device, () => follow(door, device, task, choices.turn))
     const whole = await readWhole(device, task, choices.turn)
     return { json: whole, text: headText(whole, choices.turn) + whole.steps.map(stepText).join('') }
   }

@@ -2,10 +2,11 @@ import type { Sent } from '../../device/device.ts'
 import type { CommandAction } from '../../protocol/operations/commands.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Door } from '../door.ts'
-import { type Answer, facts, localTime, table } from '../output.ts'
-import { type Asked, hinted, hintFor } from './hints.ts'
+import { type Answer, facts } from '../output.ts'
+import { type Asked, hinted } from './hints.ts'
 import { messageText } from './message-text.ts'
 import { type DeviceChoices, withDevice } from './open.ts'
+import { refusalOf, standing } from './standing.ts'
 
 const sendAgain = 'drawbridge device outbox sends it again now'
 
@@ -35,32 +36,12 @@ export async function send(
   return sentAnswer(action, await hinted(action, task, sent))
 }
 
-/** What was sent and how it stands, after what is still unknown was sent again. */
-export async function outbox(door: Door, choices: DeviceChoices): Promise<Answer> {
-  const sends = await withDevice(door, choices, (device) => device.flush())
-  if (sends.length === 0) return { json: { sends }, text: 'nothing was sent\n' }
-  const rows = sends.map((sent) => [
-    localTime(sent.queued_at),
-    sent.task.slice(0, 12),
-    sent.kind,
-    sent.id.slice(0, 12),
-    standing(sent),
-  ])
-  return { json: { sends }, text: table(['queued', 'task', 'kind', 'id', 'stands'], rows) }
-}
-
 /**
  * How a send stands. One that the host refused is that refusal. One that is unknown is an answer, since it has an ID to
  * follow it by, and a refusal too, since nobody knows yet whether it had its effect.
  */
 function sentAnswer(asked: Asked, sent: Sent): Answer {
-  if (sent.state === 'refused') {
-    const missing = sent.missing === null ? {} : { missing: sent.missing }
-    const why = sent.missing === null ? '' : `: the right ${sent.missing} is missing`
-    const hint = hintFor(asked, sent.code, sent.task)
-    const facts = hint === undefined ? missing : { ...missing, hint }
-    throw new Refusal(sent.code, `the host refused the ${sent.kind}${why}`, facts)
-  }
+  if (sent.state === 'refused') throw refusalOf(sent, asked)
   const text = facts([
     [sent.kind, standing(sent)],
     ['task', sent.task],
@@ -79,9 +60,4 @@ function untilStopped(door: Door): AbortSignal {
   const stop = new AbortController()
   door.stopped().then(() => stop.abort())
   return stop.signal
-}
-
-function standing(sent: Sent): string {
-  if (sent.state === 'refused') return `refused ${sent.code}`
-  return sent.state === 'unknown' ? `unknown, still trying (${sent.why})` : 'accepted'
 }
