@@ -115,7 +115,11 @@ export function createSummaries(deps: SummaryDeps): Summaries {
   return {
     async begin() {
       if (!told.isFirst) return
-      for (const task of (await deps.tasks.list()).filter(isVisible)) told.isNews(toldOf(task))
+      try {
+        for (const task of (await deps.tasks.list()).filter(isVisible)) told.isNews(toldOf(task))
+      } catch (error) {
+        failed(log, undefined, error)
+      }
     },
     taskChanged: (taskId) => look(taskId).catch((error: unknown) => failed(log, taskId, error)),
     async anyChanged() {

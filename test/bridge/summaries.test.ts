@@ -1,3 +1,5 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openVerified } from '../../src/protocol/envelope.ts'
 import type { Operation } from '../../src/protocol/operations.ts'
@@ -197,6 +199,22 @@ describe('after a restart', () => {
     await untilTold(bridge, 3)
     await bridge.clock.advance(60_000)
     expect(headlines(bridge)).toEqual(['Task queued', 'Task queued', 'Task finished'])
+    await bridge.stop()
+  })
+})
+
+describe('a task that does not read', () => {
+  it('keeps no service from starting, nor the summaries of other tasks from coming', async () => {
+    const bridge = await quietBridge()
+    await bridge.enroll(phone)
+    const broken = await create(bridge)
+    await untilTold(bridge, 1)
+    await bridge.stop()
+    await writeFile(join(bridge.home, 'tasks', 'task', `${broken}.json`), '{}')
+    await rm(join(bridge.home, 'run', 'told.json'))
+    await bridge.start()
+    await create(bridge, 'Another')
+    await untilTold(bridge, 2)
     await bridge.stop()
   })
 })
