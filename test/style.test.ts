@@ -1,6 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { absences, breaking, linesMax, type SourceFile, tooLong, unfinished } from './support/absences.ts'
+import {
+  absences,
+  breaking,
+  linesMax,
+  notBounds,
+  type SourceFile,
+  tableOfBounds,
+  tooLong,
+  unfinished,
+} from './support/absences.ts'
 
 const root = new URL('..', import.meta.url).pathname
 let source: SourceFile[] = []
@@ -38,6 +47,12 @@ describe('how the code is laid out', () => {
   it('a file of one line more is found', () => {
     expect(tooLong([{ path: 'a.ts', text: 'x\n'.repeat(linesMax) }])).toEqual([])
     expect(tooLong([{ path: 'a.ts', text: 'x\n'.repeat(linesMax + 1) }])).toEqual(['a.ts'])
+  })
+
+  it('the one longer file holds bounds and nothing else', () => {
+    const table = source.find((file) => file.path === tableOfBounds)
+    expect(notBounds(table?.text ?? 'missing')).toEqual([])
+    expect(notBounds('export const x = 1_000\nexport const y = x + 1\n')).toEqual(['export const y = x + 1'])
   })
 
   it('no work is left marked as unfinished', () => {
