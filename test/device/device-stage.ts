@@ -1,15 +1,16 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import { openDevice } from '../../src/device/client.ts'
-import type { Device } from '../../src/device/device.ts'
+import type { Device, DeviceOptions } from '../../src/device/device.ts'
 import { type Relay, startRelay } from '../../src/relay/listen.ts'
 import type { Disk } from '../../src/seams/disk.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import { dialRelay } from '../../src/seams/ws-relay-socket.ts'
 import { realDisk } from '../../src/store/disk.ts'
-import { type AnsweringHost, answeringHost, type Heard } from '../support/answering-host.ts'
+import { type AnsweringHost, answeringHost } from '../support/answering-host.ts'
 import { movableClock } from '../support/movable-clock.ts'
 import { tempDir } from '../support/temp-dir.ts'
+import { commandsHeard as commandsOf } from './commands-heard.ts'
 
 export const clock = movableClock()
 /** A task that the host knows and the device has never seen. */
@@ -47,7 +48,11 @@ export async function comeBack(): Promise<void> {
 }
 
 /** Opens the device of the test's state directory, as one more process would. */
-export async function open(waitMs = 250, disk: Disk = realDisk): Promise<Device> {
+export async function open(
+  waitMs = 250,
+  disk: Disk = realDisk,
+  more: Partial<DeviceOptions> = {},
+): Promise<Device> {
   const options = {
     disk,
     clock,
@@ -56,6 +61,7 @@ export async function open(waitMs = 250, disk: Disk = realDisk): Promise<Device>
     dir,
     policy: 'loopback_test',
     waitMs,
+    ...more,
   } as const
   const device = await openDevice(options)
   devices.push(device)
@@ -70,5 +76,4 @@ export async function openPaired(waitMs = 250): Promise<Device> {
 }
 
 /** The commands that the host got, in order. */
-export const commandsHeard = (heard: readonly Heard[] = host.heard) =>
-  heard.flatMap(({ request: { op } }) => (op.kind === 'task.command' ? [op.command] : []))
+export const commandsHeard = () => commandsOf(host)
