@@ -80,7 +80,7 @@ describe('a device that is let in from afar', () => {
     // The signer was asked to let one client in, once.
     expect(bunker.asked('connect')).toBe(1)
     expect(new Set(bunker.requests.map(({ client }) => client)).size).toBe(1)
-  }, 60_000)
+  }, 120_000)
 
   it('is approved with a key file on its own computer, and saves its grant at once', async () => {
     await writeFile(join(place.base, 'owner.key'), `${testKey(12).secret}\n`, { mode: 0o600 })
@@ -115,7 +115,7 @@ describe('a device that is let in from afar', () => {
     expect([over.code, over.stderr]).toEqual([1, expect.stringContaining('"missing_right"')])
     expect((await place.onDevice(['device', 'list'])).devices).toHaveLength(2)
     expect(await place.onDevice(['device', 'revoke', '--device', otherKey])).toMatchObject({ epoch: 1 })
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('an approval that does not come off', () => {
@@ -150,7 +150,7 @@ describe('an approval that does not come off', () => {
     const denied = await asOwner(['enroll', 'deny', ...there(), ...named])
     expect(told(denied)).toEqual({ enrollment: next.enrollment, denied: true })
     await refused(['enroll', 'approve', ...naming(next.code, device), ...named], 'denied', 'ask anew')
-  }, 60_000)
+  }, 120_000)
 
   it('is that of the signer: who says no, signs something else, or nothing that can be read', async () => {
     const device = await deviceKey()
@@ -177,7 +177,7 @@ describe('an approval that does not come off', () => {
     expect((await place.ask(['devices'])).devices).toEqual([])
     bunker.answer = bunker.usual
     expect(told(await asOwner(approve))).toMatchObject({ device })
-  }, 60_000)
+  }, 120_000)
 
   it('never shows the address of the signer, however it was given', async () => {
     const words = ['device', 'list', ...there()]
@@ -204,7 +204,7 @@ describe('an approval that does not come off', () => {
         bunker.secret,
       )
     }
-  }, 60_000)
+  }, 120_000)
 })
 
 /** The words for a place: the host and its relay. */
