@@ -10,6 +10,7 @@ import type { TaskDetail, TaskList } from '../protocol/task-pages.ts'
 import type { Clock } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { Random } from '../seams/random.ts'
+import type { AskRelayInformation } from '../seams/relay-information.ts'
 import type { DialRelay } from '../seams/relay-socket.ts'
 import type { ApprovalTerms } from './accept.ts'
 import type { Attention } from './attend.ts'
@@ -21,6 +22,8 @@ export interface DeviceOptions {
   readonly clock: Clock
   readonly random: Random
   readonly dial: DialRelay
+  /** Asks a relay what it takes, before a long request is kept; without it a request is tried. */
+  readonly information?: AskRelayInformation
   /** Absolute path of the state directory; made 0700 when missing. */
   readonly dir: string
   readonly policy: RelayPolicy

@@ -1,3 +1,4 @@
+import type { HostRequest } from '../protocol/bodies/request.ts'
 import type { NewTask } from '../protocol/operations/tasks.ts'
 import type { Operation } from '../protocol/operations.ts'
 import { Refusal } from '../protocol/refusal.ts'
@@ -9,6 +10,7 @@ import { basedOn } from './based-on.ts'
 import type { NewCommand, Sent } from './device.ts'
 import type { SeenTask } from './outbox.ts'
 import type { Undecided } from './outbox-entry.ts'
+import { checkRelayTakes } from './relay-room.ts'
 import { requestBody } from './request.ts'
 import { flushOutbox } from './sender.ts'
 import { standings } from './sent.ts'
@@ -56,14 +58,15 @@ export async function flush({ options, pairing, waitMs }: DeviceState, changed?:
   await flushOutbox({ ...pairing.paired(), waitMs, clock, random, changed })
 }
 
-/** Keeps something for sending before the network is touched, sends what can be sent, and says how it stands. */
+/** Keeps something for sending before it is sent anywhere, sends what can be sent, and says how it stands. */
 async function send(
   state: DeviceState,
   what: Pick<Undecided, 'id' | 'kind' | 'task' | 'op'>,
   { seen, signal }: { seen?: SeenTask; signal?: AbortSignal | undefined },
 ): Promise<Sent> {
   const { outbox } = state.pairing.paired()
-  checkTravels(state, what.id, what.op)
+  const body = checkTravels(state, what.id, what.op)
+  await unless(signal, checkRelayTakes(body, state.options.information), () => notKept(what.kind))
   if (signal?.aborted === true) throw notKept(what.kind)
   const queued_at = nowSeconds(state.options.clock)
   const entry = { ...what, state: 'undecided' as const, queued_at, attempt: null, why: 'not sent yet' }
@@ -74,10 +77,10 @@ async function send(
   return sent
 }
 
-/** Refuses what no signed request could carry. */
-function checkTravels({ options, pairing }: DeviceState, request: string, op: Operation): void {
+/** The request as it would be signed now. Refuses what no signed request could carry. */
+function checkTravels({ options, pairing }: DeviceState, request: string, op: Operation): HostRequest {
   const to = pairing.paired().asker.to()
-  requestBody({ to, op, request, now: nowSeconds(options.clock), policy: options.policy })
+  return requestBody({ to, op, request, now: nowSeconds(options.clock), policy: options.policy })
 }
 
 /** What `work` gives, or the refusal of its interruption. The work itself goes on until the device is closed. */

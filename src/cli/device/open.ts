@@ -5,6 +5,7 @@ import type { Device } from '../../device/device.ts'
 import { openOwner } from '../../device/owner/client.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { RelayPolicy } from '../../protocol/relay-url.ts'
+import { askRelayInformation } from '../../seams/http-relay-information.ts'
 import { systemRandom } from '../../seams/random.ts'
 import { dialRelay } from '../../seams/ws-relay-socket.ts'
 import { realDisk } from '../../store/disk.ts'
@@ -96,6 +97,7 @@ function optionsOf(door: Door, choices: DeviceChoices) {
     clock: door.clock,
     random: systemRandom,
     dial: dialRelay,
+    information: askRelayInformation,
     dir: stateOf(door, choices),
     policy: policyOf(choices),
   }
