@@ -1,50 +1,21 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { relayAuthTriesMax } from '../../src/limits.ts'
-import type { EventTemplate } from '../../src/protocol/event.ts'
-import {
-  createRelaySession,
-  type RelaySession,
-  type SessionEffect,
-} from '../../src/protocol/relay-session.ts'
+import type { SessionEffect } from '../../src/protocol/relay-session.ts'
 import { verifyEvent } from '../../src/protocol/signer.ts'
 import { artifact } from '../support/artifact.ts'
-import { testKey } from '../support/keys.ts'
-
-const host = testKey(11)
-const phone = testKey(13)
-const url = 'wss://relay.example.net/'
-
-let session: RelaySession
-let now: number
-
-beforeEach(() => {
-  now = 1_795_000_000
-  session = createRelaySession({
-    url,
-    subscription: 'in',
-    filters: () => [{ kinds: [3188], since: now - 60 }],
-    now: () => now,
-  })
-})
-
-/** What a frame leads to, every AUTH signed at once. */
-const hear = (...frame: unknown[]): SessionEffect[] => signAll(session.received(JSON.stringify(frame)))
-const signAll = (effects: SessionEffect[]): SessionEffect[] =>
-  effects.flatMap((effect) =>
-    effect.kind === 'sign' ? session.signed(host.signer.sign(effect.template)) : [effect],
-  )
-const templates = (effects: SessionEffect[]): EventTemplate[] =>
-  effects.flatMap((effect) => (effect.kind === 'sign' ? [effect.template] : []))
-const sent = (effects: SessionEffect[]): unknown[][] =>
-  effects.flatMap((effect) => (effect.kind === 'send' ? [JSON.parse(effect.text)] : []))
-const kinds = (effects: SessionEffect[]): string[] =>
-  effects.map((effect) => (effect.kind === 'send' ? JSON.parse(effect.text)[0] : effect.kind))
-
-/** Answers the AUTH that is among `effects` as the relay does. */
-function answerAuth(effects: SessionEffect[], accepted = true, message = ''): SessionEffect[] {
-  const auth = sent(effects).find((frame) => frame[0] === 'AUTH')?.[1] as { id: string }
-  return hear('OK', auth.id, accepted, message)
-}
+import {
+  advance,
+  answerAuth,
+  hear,
+  host,
+  kinds,
+  now,
+  phone,
+  sent,
+  session,
+  templates,
+  url,
+} from './session-stage.ts'
 
 describe('opening', () => {
   it('authenticates before it asks, for the dialled URL and this challenge only', () => {
@@ -177,7 +148,7 @@ describe('a relay that asks in mid-session', () => {
     'with CLOSED %s gets AUTH, then the same subscription again',
     (prefix) => {
       goLive()
-      now += 30
+      advance(30)
       const effects = hear('CLOSED', 'in', `${prefix}: again`)
       expect(session.isLive()).toBe(false)
       expect(hear('AUTH', 'c1')).toEqual([])
@@ -256,68 +227,4 @@ describe('events', () => {
       expect(session.received(text)).toEqual([])
     },
   )
-})
-
-describe('publishing', () => {
-  const event = artifact(host, phone.publicKey)
-  const outcome = (effects: SessionEffect[]) =>
-    effects.flatMap((one) => (one.kind === 'published' ? [one.outcome] : []))
-
-  it('waits until the subscription is asked for, then goes out behind it', () => {
-    expect(session.publish(event)).toEqual([])
-    expect(kinds(session.patienceEnded())).toEqual(['REQ', 'EVENT'])
-    expect(outcome(hear('OK', event.id, true, ''))).toEqual([{ outcome: 'accepted', duplicate: false }])
-    expect(hear('OK', event.id, true, '')).toEqual([])
-  })
-
-  it.each([
-    ['duplicate: have it', { outcome: 'accepted', duplicate: true }],
-    ['pow: 20 bits', { outcome: 'refused', prefix: 'pow', message: 'pow: 20 bits' }],
-    ['blocked: you', { outcome: 'refused', prefix: 'blocked', message: 'blocked: you' }],
-    ['rate-limited: slow', { outcome: 'refused', prefix: 'rate-limited', message: 'rate-limited: slow' }],
-    ['invalid: old', { outcome: 'refused', prefix: 'invalid', message: 'invalid: old' }],
-    ['mute: nobody', { outcome: 'refused', prefix: 'mute', message: 'mute: nobody' }],
-    ['error: disk', { outcome: 'refused', prefix: 'error', message: 'error: disk' }],
-    ['no reason', { outcome: 'refused', prefix: 'none', message: 'no reason' }],
-  ])('answered with false and "%s" has a typed outcome', (message, expected) => {
-    session.patienceEnded()
-    session.publish(event)
-    expect(outcome(hear('OK', event.id, false, message))).toEqual([expected])
-  })
-
-  it.each(['auth-required', 'restricted'])('refused with %s is sent again after AUTH', (prefix) => {
-    answerAuth(hear('AUTH', 'c1'))
-    hear('EOSE', 'in')
-    session.publish(event)
-    const effects = hear('OK', event.id, false, `${prefix}: for this`)
-    expect(kinds(effects)).toEqual(['AUTH'])
-    expect(kinds(answerAuth(effects))).toEqual(['REQ', 'EVENT'])
-    expect(outcome(hear('OK', event.id, true, ''))).toEqual([{ outcome: 'accepted', duplicate: false }])
-  })
-
-  it('refused with restricted again and again ends refused, and the subscription lives on', () => {
-    answerAuth(hear('AUTH', 'c1'))
-    hear('EOSE', 'in')
-    session.publish(event)
-    let effects = hear('OK', event.id, false, 'restricted: no')
-    for (let round = 1; round <= relayAuthTriesMax; round += 1) {
-      expect(kinds(effects)).toEqual(['AUTH'])
-      answerAuth(effects)
-      hear('EOSE', 'in')
-      effects = hear('OK', event.id, false, 'restricted: no')
-    }
-    expect(outcome(effects)).toEqual([
-      { outcome: 'refused', prefix: 'restricted', message: 'restricted: no' },
-    ])
-    expect(session.isLive()).toBe(true)
-  })
-
-  it('without an OK is sent again after AUTH in mid-session, and not once it is forgotten', () => {
-    session.patienceEnded()
-    session.publish(event)
-    expect(kinds(answerAuth(hear('AUTH', 'c1')))).toEqual(['REQ', 'EVENT'])
-    session.forget(event.id)
-    expect(kinds(answerAuth(hear('AUTH', 'c2')))).toEqual(['REQ'])
-    expect(hear('OK', event.id, true, '')).toEqual([])
-  })
 })
