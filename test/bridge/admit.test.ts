@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { type Asked, admit } from '../../src/bridge/admit.ts'
 import { around, asked, phone } from './admission-base.ts'
+import { furtherRows, redemptionRows } from './admission-redemption-rows.ts'
 import { rows } from './admission-rows.ts'
 
 describe('the order of admission', () => {
-  for (const row of rows) {
+  for (const row of [...rows, ...furtherRows, ...redemptionRows]) {
     it(`${row.name}: ${row.earns}`, () => {
       const whole: Asked = { ...asked, ...row.asked, head: { ...asked.head, ...row.head } }
       expect(inWords(admit(whole, { ...around, ...row.around }))).toBe(row.earns)
