@@ -8,6 +8,7 @@ import {
 } from '../limits.ts'
 import { eventSchema, type NostrEvent } from './event.ts'
 import { count } from './fields.ts'
+import { isJsonObject, type JsonObject } from './json-value.ts'
 import { isRefusal } from './refusal.ts'
 import { parseStrictJsonText } from './strict-json.ts'
 
@@ -34,12 +35,12 @@ const plainConditions = {
   until: count.optional(),
   limit: count.optional(),
 }
+const isCondition = (key: string): boolean => Object.hasOwn(plainConditions, key) || /^#[A-Za-z]$/.test(key)
+// The names are looked at before the schema, which would drop a `__proto__` without a word: a filter that lost a
+// condition asks for more.
 const filterSchema: z.ZodType<Filter> = z
-  .object(plainConditions)
-  .catchall(z.array(z.string()).max(filterValuesMax))
-  .refine((filter) =>
-    Object.keys(filter).every((key) => Object.hasOwn(plainConditions, key) || /^#[A-Za-z]$/.test(key)),
-  )
+  .custom<JsonObject>((value) => isJsonObject(value) && Object.keys(value).every(isCondition))
+  .pipe(z.object(plainConditions).catchall(z.array(z.string()).max(filterValuesMax)))
 const filters = z.array(filterSchema).min(1).max(relayFiltersMax)
 
 /** What a client says to a relay (NIP-01, NIP-42, NIP-45). */

@@ -140,6 +140,13 @@ describe('frames of either side', () => {
     expect(parseClientFrame(text.replace('{', '{"k\\u0069nd":1,'))).toBeNull()
   })
 
+  it('are nothing with a condition that an object has by itself', () => {
+    const text = frameText(['REQ', 's', { kinds: [3188], limit: 1 }])
+    expect(parseClientFrame(text)).not.toBeNull()
+    expect(parseClientFrame(text.replace('"limit":1', '"__proto__":["x"]'))).toBeNull()
+    expect(parseClientFrame(text.replace('"limit":1', '"constructor":["x"]'))).toBeNull()
+  })
+
   it('are nothing over their bound', () => {
     const padded = (bytes: number) => frameText(['NOTICE', 'x'.repeat(bytes - '["NOTICE",""]'.length)])
     expect(parseRelayFrame(padded(relayFrameBytesMax))).not.toBeNull()
