@@ -6,8 +6,9 @@ export interface ValueEdit {
   readonly at: number
   readonly change:
     | { readonly do: 'drop' | 'twice' | 'swap' | 'more' | 'less' | 'case' }
-    /** The part is replaced by this text, or a member with it is added or repeated. */
-    | { readonly do: 'put' | 'add' | 'repeat'; readonly text: string }
+    /** The part is replaced by this text, or its member is repeated with it. */
+    | { readonly do: 'put' | 'repeat'; readonly text: string }
+    | { readonly do: 'add'; readonly name: string; readonly text: string }
     | { readonly do: 'rename'; readonly name: string }
 }
 
@@ -108,7 +109,8 @@ const change: fc.Arbitrary<ValueEdit['change']> = fc.oneof(
     ValueEdit['change']
   >,
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('put' as const), text }) },
-  fc.record({ do: fc.constantFrom('add' as const, 'repeat' as const), text }),
+  fc.record({ do: fc.constant('repeat' as const), text }),
+  fc.record({ do: fc.constant('add' as const), name: fc.constantFrom(...names), text }),
   fc.record({ do: fc.constant('rename' as const), name: fc.constantFrom(...names) }),
 )
 
@@ -162,7 +164,7 @@ function writeWhole(
     return membersFor(isList ? null : name, text, change)
   })
   if (own?.do === 'swap') members.reverse()
-  if (own?.do === 'add') members.push([isList ? own.text : `"extra":${own.text}`])
+  if (own?.do === 'add') members.push([isList ? own.text : `${JSON.stringify(own.name)}:${own.text}`])
   const inside = members.flat().join(',')
   return isList ? `[${inside}]` : `{${inside}}`
 }

@@ -12,6 +12,8 @@ export interface FakeConnection {
   closed: boolean
   open(): void
   say(...frame: unknown[]): void
+  /** The same with text that may be no frame. */
+  hear(text: string): void
   cut(reason?: string): void
   /** Opens, lets the session ask, and ends the stored events. */
   goLive(): void
@@ -64,8 +66,9 @@ function fakeConnection(url: string, events: RelaySocketEvents): FakeConnection 
     mute: false,
     closed: false,
     open: () => events.open(),
-    say(...frame) {
-      if (!over) events.message(JSON.stringify(frame))
+    say: (...frame) => connection.hear(JSON.stringify(frame)),
+    hear(text) {
+      if (!over) events.message(text)
     },
     cut(reason = 'cut') {
       over = true

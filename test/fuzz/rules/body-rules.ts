@@ -1,3 +1,4 @@
+import { canonicalText } from '../raw-seal.ts'
 import { operation } from './operation-rules.ts'
 import {
   anyString,
@@ -5,6 +6,7 @@ import {
   id,
   isObject,
   key,
+  line,
   natural,
   oneOf,
   orNull,
@@ -102,13 +104,34 @@ const rules: Readonly<Record<string, BodyRule>> = {
     fields: head,
     together: headTogether,
   },
+  summary: {
+    v: 'openagents.activity-summary.v1',
+    fields: () => ({
+      host: key,
+      subject: fields({ kind: oneOf('task'), id }),
+      sequence: natural,
+      phase: oneOf('queued', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'unknown'),
+      headline: line(160),
+      attention: oneOf('none', 'approval', 'input', 'completed', 'failed'),
+      updated_at: natural,
+    }),
+    together: summaryTogether,
+  },
   reply: {
     v: 'openagents.host-reply.v1',
     fields: () => ({ request: id, request_event: id, host: key, ...times, result }),
     together: (body) => lives(body, 1, 120),
   },
 }
-export type RuledBody = 'grant' | 'enrollment' | 'nudge' | 'presence' | 'request' | 'request_head' | 'reply'
+export type RuledBody =
+  | 'grant'
+  | 'enrollment'
+  | 'nudge'
+  | 'presence'
+  | 'summary'
+  | 'request'
+  | 'request_head'
+  | 'reply'
 
 /**
  * What a body earns: version or requirement first, then shape and lifetime, relay and keys, and bounds last.
@@ -140,6 +163,21 @@ function head(policy: Policy): Readonly<Record<string, Rule>> {
 
 function headTogether(body: Body): Verdict {
   return worst([lives(body, 1, 60), yes((body['grant'] === null) === (body['epoch'] === null))])
+}
+
+/** Which attention goes with which phase, and what a failure is called. */
+function summaryTogether(body: Body): Verdict {
+  const { phase, attention, headline } = body
+  const fitting: Readonly<Record<string, readonly unknown[]>> = {
+    waiting: ['none', 'approval', 'input'],
+    completed: ['none', 'completed'],
+    failed: ['failed'],
+  }
+  const fits = (fitting[String(phase)] ?? ['none']).includes(attention)
+  return worst([
+    yes(fits && (phase !== 'failed' || headline === 'Task failed')),
+    yes(Buffer.byteLength(canonicalText(body), 'utf8') <= 1_024, 'bounds'),
+  ])
 }
 
 function redeemsWithout({ op, grant }: Body): Verdict {

@@ -89,7 +89,7 @@ const envelope = fields({
 export function open(
   plaintext: Uint8Array,
   createdAt: number,
-): { body: Record<string, unknown>; loose: 'nowhere' | 'in op' } | null {
+): { body: Record<string, unknown>; loose: 'nowhere' | 'in op'; retain_until: number } | null {
   if (plaintext.length > 135_168) return null
   const reading = readStrictly(plaintext)
   if (!reading.ok || envelope(reading.value) !== 'ok' || !isObject(reading.value)) return null
@@ -103,7 +103,8 @@ export function open(
   if (artifact['size'] !== Buffer.byteLength(canonical, 'utf8') || artifact['schema'] !== inline['v'])
     return null
   if (createdAt !== issued_at || !timesAgree(inline, Number(issued_at), Number(retain_until))) return null
-  return { body: inline, loose: inOperation.length > 0 ? 'in op' : 'nowhere' }
+  const loose = inOperation.length > 0 ? 'in op' : 'nowhere'
+  return { body: inline, loose, retain_until: Number(retain_until) }
 }
 
 function timesAgree(body: Record<string, unknown>, issued: number, until: number): boolean {
