@@ -32,6 +32,8 @@ export interface Bunker {
   asked(method: string): number
   /** Says something to a client that nobody asked for. */
   say(client: string, answer: BunkerAnswer): void
+  /** Lets nobody in any more who was let in before. */
+  forgetClients(): void
   /** Signs for the user, whatever it is. */
   signAsUser(template: Parameters<typeof finalizeEvent>[0]): Event
   close(): void
@@ -73,6 +75,7 @@ export async function startBunker(
       return { result: atWork(user, method, params) }
     },
     asked: (method) => bunker.requests.filter((request) => request.method === method).length,
+    forgetClients: () => clients.clear(),
     signAsUser: (template) => finalizeEvent(template, user),
     say(client, answer) {
       if (answer === null) return
