@@ -29,9 +29,9 @@ export async function attend(state: DeviceState, attention: Attention, signal: A
   const { exchange, outbox, listen } = state.pairing.paired()
   const { clock } = state.options
   const over = promised<unknown>()
-  const sending = sendAgain(clock, over.resolve, async () => {
+  const sending = sendAgain(clock, over.resolve, async (afresh) => {
     const waits = async () => (await outbox.entries()).some((entry) => entry.state === 'undecided')
-    if (await waits()) await flush(state, () => attention.sent?.())
+    if (await waits()) await flush(state, { afresh, changed: () => attention.sent?.() })
     attention.sent?.()
     return waits()
   })
@@ -40,18 +40,18 @@ export async function attend(state: DeviceState, attention: Attention, signal: A
   const forget = listen({
     presence(sign) {
       watch.seen(sign)
-      if (!isStale(sign, nowSeconds(clock))) sending.now()
+      if (!isStale(sign, nowSeconds(clock))) sending.now(true)
     },
-    nudged: () => sending.now(),
+    nudged: () => sending.now(true),
     live() {
       attention.live?.()
-      sending.now()
+      sending.now(false)
     },
     ...(summary === undefined ? {} : { summary }),
   })
   const release = exchange.keep()
   // Owners hear nothing by themselves, and another process may send: a first look at what waits needs no connection.
-  sending.now()
+  sending.now(false)
   signal.addEventListener('abort', () => over.resolve(null), { once: true })
   const failure = await over.promise
   release()
@@ -61,41 +61,51 @@ export async function attend(state: DeviceState, attention: Attention, signal: A
   if (failure !== null) throw failure
 }
 
-/** One sending at a time; what is asked for meanwhile comes after it, and again every minute while something waits. */
+/**
+ * One sending at a time; what is asked for meanwhile comes after it, and again every minute while something waits.
+ * What may have changed the host's mind asks for it afresh.
+ */
 function sendAgain(
   clock: Clock,
   failed: (error: unknown) => void,
-  send: () => Promise<boolean>,
-): { now(): void; close(): Promise<void> } {
+  send: (afresh: boolean) => Promise<boolean>,
+): { now(afresh: boolean): void; close(): Promise<void> } {
   let going: Promise<void> | null = null
-  let again = false
+  let asked: 'no' | 'again' | 'afresh' = 'no'
   let closed = false
   let timer: Timer | null = null
 
+  const stopTimer = (): void => {
+    timer?.cancel()
+    timer = null
+  }
   const run = async (): Promise<void> => {
-    let waits = false
     try {
-      do {
-        again = false
-        timer?.cancel()
-        waits = await send()
-      } while (again && !closed)
+      while (asked !== 'no' && !closed) {
+        const afresh = asked === 'afresh'
+        asked = 'no'
+        if (!(await send(afresh))) stopTimer()
+        else if (!closed) timer ??= clock.after(outboxAgainSeconds * 1000, afreshNow)
+      }
     } catch (error) {
       failed(error)
     }
     going = null
-    if (waits && !closed) timer = clock.after(outboxAgainSeconds * 1000, now)
   }
-  const now = (): void => {
-    again = true
+  const now = (afresh: boolean): void => {
+    if (asked !== 'afresh') asked = afresh ? 'afresh' : 'again'
     if (!closed) going ??= run()
+  }
+  const afreshNow = (): void => {
+    timer = null
+    now(true)
   }
   return {
     now,
     async close() {
       closed = true
-      timer?.cancel()
       await going
+      stopTimer()
     },
   }
 }

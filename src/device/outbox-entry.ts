@@ -76,15 +76,16 @@ export type SendPlan =
  * refused as a conflict.
  * @param now device time, Unix seconds
  * @param grant the grant that requests are signed under now; null for the owner
+ * @param afresh the same event has had its chance: a relay that has it gives it to nobody a second time
  * @see spec/wire.md §6
  */
-export function planSend(entry: Undecided, now: number, grant: string | null): SendPlan {
+export function planSend(entry: Undecided, now: number, grant: string | null, afresh = false): SendPlan {
   const { attempt, op } = entry
   if (attempt === null) return { plan: 'sign', request: isKeyed(op) ? entry.id : null }
   // A clock that was set back says nothing about when the request expires.
   const clockWentBack = now < attempt.issued_at - clockSkewSeconds
-  if (now < attempt.expires_at && attempt.grant === grant && !clockWentBack)
-    return { plan: 'resend', attempt }
+  const isFresh = now < attempt.expires_at && attempt.grant === grant && !clockWentBack
+  if (isFresh && (isKeyed(op) || !afresh)) return { plan: 'resend', attempt }
   if (!isKeyed(op)) return { plan: 'sign', request: null }
   const until = attempt.expires_at + clockSkewSeconds + 1
   return now < until && !clockWentBack ? { plan: 'wait', until } : { plan: 'sign', request: attempt.request }

@@ -20,6 +20,8 @@ export interface SenderDeps {
   readonly waitMs: number
   /** Asks the host to show itself, when it did not answer. */
   readonly nudge: () => Promise<void>
+  /** Whether a command whose request is still fresh is signed again, since something changed since it was sent. */
+  readonly afresh?: boolean | undefined
   /** Called after each entry that was decided. */
   readonly changed?: (() => void) | undefined
 }
@@ -71,7 +73,7 @@ async function sendEntry(deps: SenderDeps, entry: Undecided): Promise<Answer> {
 /** What to send for an entry, planned when it can be sent: the grant may have been renewed until then. */
 async function requestFor(deps: SenderDeps, entry: Undecided): Promise<SignedRequest | Postponed> {
   const { grant } = await deps.asker.ready()
-  const plan = planSend(entry, nowSeconds(deps.clock), grant?.grant ?? null)
+  const plan = planSend(entry, nowSeconds(deps.clock), grant?.grant ?? null, deps.afresh)
   if (plan.plan === 'wait') return { postponed: waitWords(deps, plan.until) }
   if (plan.plan === 'resend') return signedAlready(deps, entry, plan.attempt)
   return signNow(deps, entry, plan.request)

@@ -12,7 +12,7 @@ import type { SeenTask } from './outbox.ts'
 import type { Undecided } from './outbox-entry.ts'
 import { checkRelayTakes } from './relay-room.ts'
 import { requestBody } from './request.ts'
-import { flushOutbox } from './sender.ts'
+import { flushOutbox, type SenderDeps } from './sender.ts'
 import { standings } from './sent.ts'
 
 /** Keeps a create and sends it. A task of this device's own is seen at revision 1, where its first turn begins. */
@@ -49,13 +49,13 @@ export async function sendCommand(
   return send(state, { id, kind: action, task, op: opOn(based_on) }, { signal })
 }
 
-/**
- * Sends what is undecided, in order.
- * @param changed called after each that was decided
- */
-export async function flush({ options, pairing, waitMs }: DeviceState, changed?: () => void): Promise<void> {
+/** Sends what is undecided, in order. */
+export async function flush(
+  { options, pairing, waitMs }: DeviceState,
+  how: Pick<SenderDeps, 'changed' | 'afresh'> = {},
+): Promise<void> {
   const { clock, random } = options
-  await flushOutbox({ ...pairing.paired(), waitMs, clock, random, changed })
+  await flushOutbox({ ...pairing.paired(), ...how, waitMs, clock, random })
 }
 
 /** Keeps something for sending before it is sent anywhere, sends what can be sent, and says how it stands. */

@@ -105,6 +105,16 @@ describe('the plan for an entry', () => {
   ])('%s', (_, given, at, current, plan) => {
     expect(planSend(given, at, current)).toMatchObject(plan)
   })
+
+  it('signs a command that is still fresh again where something changed, but no create', () => {
+    expect(planSend(entry(0, 'queue', attempt(now)), now + 5, grant, true)).toEqual({
+      plan: 'sign',
+      request: null,
+    })
+    expect(planSend(entry(0, 'create', attempt(now, id(0))), now + 5, grant, true)).toMatchObject({
+      plan: 'resend',
+    })
+  })
 })
 
 describe('the outbox', () => {

@@ -31,7 +31,11 @@ export interface RelayInMemory {
   /** How often somebody dialled, and is connected now. */
   dialled(whose: string): number
   connected(whose: string): number
-  /** Everything stored, as a relay forgets nothing. */
+  /** Gives an event out once more, on every connection of one party that subscribed. */
+  sayToAll(whose: string, event: NostrEvent): void
+  /** Ends every connection of one party. */
+  cut(whose: string): void
+  /** Everything that came, oldest first. */
   readonly published: NostrEvent[]
 }
 
@@ -44,32 +48,42 @@ export function relayInMemory(clock: Clock, url: string): RelayInMemory {
     listeners: new Set(),
   }
   const dials = new Map<string, number>()
-  const live = new Map<string, number>()
-  const count = (of: Map<string, number>, whose: string, by: number) =>
-    of.set(whose, (of.get(whose) ?? 0) + by)
+
+  const open = new Set<{ whose: string; cut: () => void }>()
+  const subscribed = new Set<{ whose: string; subscription: unknown; say: Passing['say'] }>()
 
   const relay: RelayInMemory = {
     passes: () => true,
     delayMs: () => 0,
     dialled: (whose) => dials.get(whose) ?? 0,
-    connected: (whose) => live.get(whose) ?? 0,
+    connected: (whose) => [...open].filter((one) => one.whose === whose).length,
     published: [],
+    cut(whose) {
+      for (const one of [...open]) if (one.whose === whose) one.cut()
+    },
+    sayToAll(whose, event) {
+      for (const one of subscribed) if (one.whose === whose) one.say('EVENT', one.subscription, event)
+    },
     dialFor: (whose) => (_url, events) => {
       let over = false
       let arrivesMs = 0
-      count(dials, whose, 1)
-      count(live, whose, 1)
+      dials.set(whose, (dials.get(whose) ?? 0) + 1)
       const later = (run: () => void): void => {
         arrivesMs = Math.max(arrivesMs, clock.nowMs() + relay.delayMs())
         clock.after(arrivesMs - clock.nowMs(), run)
       }
+      const end = (): void => {
+        over = true
+        open.delete(here)
+        session?.ended()
+      }
       const cut = (): void => {
         if (over) return
-        over = true
-        count(live, whose, -1)
-        session?.ended()
+        end()
         events.closed('cut')
       }
+      const here = { whose, cut }
+      open.add(here)
       const say = (...frame: unknown[]): void => later(() => !over && events.message(JSON.stringify(frame)))
       const pass = (way: 'up' | 'down', text: string, deliver: () => void): void => {
         if (over || !relay.passes({ whose, way, frame: JSON.parse(text), cut, say })) return
@@ -89,18 +103,16 @@ export function relayInMemory(clock: Clock, url: string): RelayInMemory {
       return {
         send(text) {
           pass('up', text, () => {
-            const [type, event] = JSON.parse(text)
-            if (type === 'EVENT') relay.published.push(event)
+            const [type, what] = JSON.parse(text)
+            if (type === 'EVENT') relay.published.push(what)
+            if (type === 'REQ') subscribed.add({ whose, subscription: what, say })
             session?.received(text)
           })
         },
         ping: () => later(() => !over && events.pong()),
         bufferedBytes: () => 0,
         close() {
-          if (over) return
-          over = true
-          count(live, whose, -1)
-          session?.ended()
+          if (!over) end()
         },
       }
     },
