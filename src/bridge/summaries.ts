@@ -1,9 +1,11 @@
 import {
+  summariesAtOnceMax,
   summariesOnTheWayMax,
   summaryEveryMs,
   summaryFreshSeconds,
   summaryRetryMs,
   summarySecondsMax,
+  summaryTurnMs,
 } from '../limits.ts'
 import type { ActivitySummary } from '../protocol/bodies/activity-summary.ts'
 import type { NostrEvent } from '../protocol/event.ts'
@@ -21,6 +23,7 @@ import { headlineOf, isVisible, standingOf } from './operations/task-item.ts'
 import { type Sealer, seal } from './seal.ts'
 import { createTellings, type Tellings } from './tellings.ts'
 import type { Told, ToldTask } from './told.ts'
+import { createTurns } from './turns.ts'
 
 /** One line about a task, for every device that may observe, each time its revision or phase changes. */
 export interface Summaries {
@@ -48,12 +51,14 @@ export interface SummaryDeps {
 /**
  * A summary is sealed when it goes out, from the task and the access book as they are then: whoever lost `observe`
  * meanwhile gets nothing, and of several changes the newest wins. One that no relay took is sealed anew, until its
- * week is over. Archived tasks and local ones have none.
+ * week is over. Archived tasks and local ones have none. When many devices are to be told of much, they are told one
+ * after the other at a pace that leaves the host free to answer.
  * @see spec/wire.md §5
  */
 export function createSummaries(deps: SummaryDeps): Summaries {
   const { clock, book, told, log } = deps
   const devices = new Map<string, Tellings>()
+  const turns = createTurns(clock, { atOnce: summariesAtOnceMax, everyMs: summaryTurnMs })
   let closed = false
 
   const observers = () => audience(book.read(), nowSeconds(clock), 'observe')
@@ -89,7 +94,9 @@ export function createSummaries(deps: SummaryDeps): Summaries {
   const tellingsOf = (device: string): Tellings => {
     const known = devices.get(device)
     if (known !== undefined) return known
-    const made = createTellings(clock, bounds, (taskId) => tell(device, taskId))
+    const made = createTellings(clock, bounds, (taskId) =>
+      turns.take(`${device} ${taskId}`, () => tell(device, taskId)),
+    )
     devices.set(device, made)
     return made
   }
@@ -133,6 +140,7 @@ export function createSummaries(deps: SummaryDeps): Summaries {
     close() {
       closed = true
       for (const tellings of devices.values()) tellings.close()
+      turns.close()
     },
   }
 }
