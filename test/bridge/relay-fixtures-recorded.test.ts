@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fixtureFile, fixtureNames } from '../support/recording/files.ts'
 import { fixtureText } from '../support/recording/fixture.ts'
+import { record } from '../support/recording/record.ts'
 import { scenarios } from '../support/recording/scenarios/all.ts'
-import { record } from '../support/recording/scene.ts'
 import { withoutAuxiliaryRandomness } from '../support/recording/seeded-random.ts'
 import { memoryDir } from '../support/temp-dir.ts'
 

@@ -71,6 +71,11 @@ export type Step = { readonly at: number } & (
   | { readonly do: 'relay'; readonly connection?: number; readonly says: readonly unknown[] }
   /** The relay ends the host's subscription. */
   | { readonly do: 'closed'; readonly connection: number; readonly reason: string }
+  /**
+   * What the relay says of the events that the host publishes from now on: `true` (it took them), nothing, or once a
+   * refusal.
+   */
+  | { readonly do: 'answers'; readonly says: boolean | string }
   /** From now on new subscriptions wait for their stored events until they go live. */
   | { readonly do: 'hold' }
   /** An event reaches the relay, not the host: it is stored there. */

@@ -64,7 +64,7 @@ export async function freshHost(start: Start, base: string): Promise<FreshHost> 
   idle = disk.idle
   const random = seededRandom()
   random.label('start')
-  const relays = playedRelays()
+  const relays = playedRelays(clock)
   const home = join(base, 'home')
   const deps = { disk, clock, random, home }
   await prepare(deps, start, base)

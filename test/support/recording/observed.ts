@@ -62,10 +62,9 @@ export function observer(host: FreshHost, records: readonly string[]): Observer 
     },
     async look(step, mailbox) {
       await host.idle()
-      const at = Math.floor(host.clock.nowMs() / 1000)
       const replies: Reply[] = []
       const answers: string[] = []
-      for (const { event } of host.relays.published()) {
+      for (const { event, at } of host.relays.published()) {
         const reply = recorded(event, at, step)
         if (reply === null) continue
         replies.push(reply)

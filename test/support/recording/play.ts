@@ -95,6 +95,9 @@ export async function beginPlay(
         events.set(step.event.id, step.event)
         host.relays.store([step.event])
         break
+      case 'answers':
+        host.relays.answer(step.says)
+        break
       case 'hold':
         host.relays.hold()
         break

@@ -1,4 +1,5 @@
 import type { NostrEvent } from '../../../src/protocol/event.ts'
+import { type Clock, nowSeconds } from '../../../src/seams/clock.ts'
 import type { DialRelay } from '../../../src/seams/relay-socket.ts'
 import { type FakeConnection, fakeSockets } from '../fake-relay-sockets.ts'
 
@@ -8,11 +9,17 @@ export interface HostFrame {
   readonly frame: readonly unknown[]
 }
 
+/** An event that the host published. */
+export interface Published {
+  readonly event: NostrEvent
+  readonly at: number
+}
+
 /** Relays that let a host in, take what it publishes, and deliver what they are told to. */
 export interface PlayedRelays {
   readonly dial: DialRelay
-  /** What the host published since it was asked last. */
-  published(): { relay: string; event: NostrEvent }[]
+  /** What the host published since it was asked last, and when, Unix seconds. */
+  published(): Published[]
   /** What else the host sent since it was asked last. */
   frames(): HostFrame[]
   /** Delivers an event on one connection; on the newest of that relay unless it is named. */
@@ -23,6 +30,8 @@ export interface PlayedRelays {
   close(connection: number, reason: string): void
   /** Ends a connection. */
   cut(connection: number): void
+  /** What is said of published events from now on: that they were taken, nothing, or once a refusal. */
+  answer(says: boolean | string): void
   /** From now on new subscriptions stay without their stored events until `goLive`. */
   hold(): void
   goLive(connection: number, stored: readonly NostrEvent[]): void
@@ -30,12 +39,13 @@ export interface PlayedRelays {
   store(events: readonly NostrEvent[]): void
 }
 
-export function playedRelays(): PlayedRelays {
+export function playedRelays(clock: Clock): PlayedRelays {
   const sockets = fakeSockets()
-  let published: { relay: string; event: NostrEvent }[] = []
+  let published: Published[] = []
   let frames: HostFrame[] = []
   let stored: readonly NostrEvent[] = []
   let holding = false
+  let says: boolean | string = true
 
   const at = (number: number): FakeConnection => {
     const connection = sockets.connections[number - 1]
@@ -56,8 +66,10 @@ export function playedRelays(): PlayedRelays {
     const [verb, first] = frame
     if (verb === 'EVENT') {
       const event = first as NostrEvent
-      published.push({ relay: connection.url, event })
-      connection.say('OK', event.id, true, '')
+      published.push({ event, at: nowSeconds(clock) })
+      if (typeof says === 'string') connection.say('OK', event.id, false, says)
+      else if (says) connection.say('OK', event.id, true, '')
+      says = says !== false
       return
     }
     frames.push({ connection: number, frame })
@@ -100,6 +112,9 @@ export function playedRelays(): PlayedRelays {
     say: (number, ...frame) => at(number).say(...frame),
     close: (number, reason) => at(number).say('CLOSED', at(number).subscription(), reason),
     cut: (number) => at(number).cut(),
+    answer(what) {
+      says = what
+    },
     hold() {
       holding = true
     },

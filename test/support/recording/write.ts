@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { fixtureFolder, pageFile, readFixture } from './files.ts'
 import { fixtureText } from './fixture.ts'
 import { recordedParts, withRecordedParts } from './page.ts'
+import { record } from './record.ts'
 import { scenarios } from './scenarios/all.ts'
-import { record } from './scene.ts'
 import { withoutAuxiliaryRandomness } from './seeded-random.ts'
 
 // Records every exchange anew, or those that are named (the folder then holds no unknown ones), and what the page shows.

@@ -71,6 +71,42 @@ export const relays: readonly Scenario[] = [
     },
   ),
   scenario(
+    'auth-for-an-answer',
+    'A relay that takes no event before it knows who is there is told, and gets the answer again.',
+    { grants: [granted('phone')] },
+    async (scene) => {
+      await scene.take({ do: 'answers', says: 'auth-required: who is this?' })
+      await scene.ask('phone', list, 'workspaces and again')
+    },
+  ),
+  scenario(
+    'answer-published-again',
+    'An answer that the relay did not say yes to is published again while it is fresh: the same event.',
+    { grants: [granted('phone')] },
+    async (scene) => {
+      await scene.take({ do: 'answers', says: false })
+      await scene.ask('phone', list, 'workspaces')
+      await scene.advance(10)
+      await scene.take({ do: 'answers', says: true })
+      await scene.advance(30)
+    },
+  ),
+  scenario(
+    'answer-missed',
+    'A device whose answer no relay took is nudged once the relay takes events again, to send what it waits for.',
+    { grants: [granted('phone')], records: ['nudge'] },
+    async (scene) => {
+      await scene.take({ do: 'answers', says: false })
+      const created = scene.request('phone', create)
+      await scene.deliver(created, 'dispatched')
+      await scene.advance(61)
+      await scene.take({ do: 'answers', says: true })
+      await scene.advance(60)
+      const again = { request: created.opened?.['request'] }
+      await scene.ask('phone', create, 'dispatched', { changes: again })
+    },
+  ),
+  scenario(
     'connection-cut',
     'A connection that is lost is dialled again after a pause; what was stored meanwhile is answered.',
     { grants: [granted('phone')] },
