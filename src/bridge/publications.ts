@@ -156,8 +156,7 @@ function pause(state: State, refusals: number): void {
 /** Sends what waited longest; with nothing left, the relay keeps up again. */
 function sendOne(state: State, refusals: number): void {
   state.slow?.timer.cancel()
-  const fresh = [...state.waiting.values()].filter((publication) => leftMs(state, publication) > 0)
-  const [first] = fresh.sort((one, other) => one.sentMs - other.sentMs)
+  const [first] = [...state.waiting.values()].sort((one, other) => one.sentMs - other.sentMs)
   if (first === undefined) {
     state.slow = null
     return

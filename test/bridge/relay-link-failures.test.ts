@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { nowSeconds } from '../../src/seams/clock.ts'
 import { artifact } from '../support/artifact.ts'
-import { clock, host, link, phone, published, sockets } from './link-stage.ts'
+import { arrivals, clock, deliver, host, link, phone, published, sockets, toHost } from './link-stage.ts'
 
 describe('a dead peer', () => {
   it('that went mute behind an open socket is noticed within sixty seconds and dialled again', async () => {
@@ -32,6 +32,25 @@ describe('a dead peer', () => {
     await clock.advance(1)
     expect(sockets.connections[0]?.closed).toBe(true)
     expect(link.state().last_error).toBe('no live subscription in time')
+  })
+})
+
+describe('a relay that never says that its stored events are through', () => {
+  it('is live after twenty seconds if it serves the subscription, and takes what is published before', async () => {
+    const connection = sockets.last()
+    connection.open()
+    await clock.advance(300)
+    const event = toHost()
+    deliver(connection, event)
+    expect(arrivals).toMatchObject([{ id: event.id, stored: true }])
+    const reply = artifact(host, phone.publicKey)
+    const outcome = link.publish(reply, nowSeconds(clock) + 60)
+    expect(published(connection)).toEqual([reply.id])
+    connection.say('OK', reply.id, true, '')
+    expect(await outcome).toEqual({ outcome: 'accepted', duplicate: false })
+    expect(link.state().state).toBe('connecting')
+    await clock.advance(20_000)
+    expect([link.state().state, connection.closed, sockets.connections.length]).toEqual(['live', false, 1])
   })
 })
 

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { homePaths } from '../../src/bridge/paths.ts'
+import { changeServeSettings, withRelays } from '../../src/bridge/serve-settings.ts'
 import type { NostrEvent } from '../../src/protocol/event.ts'
 import type { Operation } from '../../src/protocol/operations.ts'
+import { realDisk } from '../../src/store/disk.ts'
+import type { FakeConnection } from '../support/fake-relay-sockets.ts'
 import { testKey } from '../support/keys.ts'
 import { type Question, type QuietBridge, quietBridge } from '../support/quiet-bridge.ts'
 
@@ -46,6 +50,15 @@ describe('over fifty renewals, each of which replays what is stored', () => {
     expect([bridge.heard(last), await countTasks()]).toEqual([2, 11])
   })
 
+  it('a grant that is renewed leaves the connection alone', async () => {
+    await bridge.renew()
+    const connection = bridge.connection()
+    bridge.clock.jump(70_000_000)
+    expect(await bridge.ask(phone, { kind: 'workspace.list' })).toMatchObject({ status: 'ok' })
+    await expect.poll(() => bridge.operator.devices()).toHaveLength(2)
+    expect([bridge.connection() === connection, connection.closed]).toEqual([true, false])
+  })
+
   it('an answer that was not taken is published again while its request is fresh, and never after', async () => {
     const question = bridge.sign(phone, { kind: 'workspace.list' })
     bridge.deliver(question.event)
@@ -57,6 +70,36 @@ describe('over fifty renewals, each of which replays what is stored', () => {
     await bridge.clock.advance(6_000)
     for (let round = 0; round < 5; round += 1) await bridge.renew([question.event])
     expect(bridge.heard(question)).toBe(copies)
+  })
+})
+
+describe('a relay that repeats what it gave', () => {
+  it('on the next connection, and says that it is new, gets no second answer', async () => {
+    const question = await given(create('Once'))
+    await bridge.renew()
+    bridge.deliver(question.event)
+    await given({ kind: 'workspace.list' })
+    expect([bridge.heard(question), await countTasks()]).toEqual([1, 1])
+  })
+
+  it('uses up nothing of what is asked again over the relay that the request names', async () => {
+    const named = bridge.connection()
+    await changeServeSettings(realDisk, homePaths(bridge.home), withRelays(['wss://liar.example.net/']))
+    await bridge.operator.reload()
+    const liar = bridge.connection()
+    liar.goLive()
+    const over = (connection: FakeConnection, { event }: Question) =>
+      connection.say('EVENT', connection.subscription(), event)
+    const question = bridge.sign(phone, create('Once'))
+    over(named, question)
+    const [answer] = await bridge.answers(question)
+    named.say('OK', answer?.id, true, '')
+    for (let copy = 0; copy < 5; copy += 1) over(liar, question)
+    await bridge.untilCounted('other_relay')
+    over(named, question)
+    await expect.poll(() => bridge.heard(question)).toBe(2)
+    expect(await countTasks()).toBe(1)
+    for (const event of bridge.published()) named.say('OK', event.id, true, '')
   })
 })
 
