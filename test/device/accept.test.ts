@@ -1,4 +1,4 @@
-import { access, readFile } from 'node:fs/promises'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Grant } from '../../src/protocol/bodies/grant.ts'
@@ -105,5 +105,10 @@ describe('a device that was approved', () => {
       'stale',
       device.accept(wanted(), host.grantFor(self, { origin: approval }).authorization, 0),
     )
+
+    const record = JSON.parse(await readFile(join(dir, 'access.json'), 'utf8'))
+    const elsewhere = { ...record, grant: { ...record.grant, host: testKey(33).publicKey } }
+    await writeFile(join(dir, 'access.json'), JSON.stringify(elsewhere), { mode: 0o600 })
+    await refused('conflict', (await open()).accept(wanted(), next.authorization, 0))
   })
 })

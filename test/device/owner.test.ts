@@ -7,6 +7,7 @@ import { Refusal } from '../../src/protocol/refusal.ts'
 import { localSealer, type Sealer } from '../../src/protocol/sealer.ts'
 import { deviceTaskId } from '../../src/protocol/task-id.ts'
 import { systemRandom } from '../../src/seams/random.ts'
+import type { DialRelay } from '../../src/seams/relay-socket.ts'
 import { dialRelay } from '../../src/seams/ws-relay-socket.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { testKey } from '../support/keys.ts'
@@ -18,8 +19,8 @@ const ownerKey = testKey(12)
 const here = localSealer(ownerKey.signer, createConversationKeys(ownerKey.secret, 4), systemRandom)
 const denied = () => Promise.reject(new Refusal('denied', 'the signer said no', { field: signerField }))
 
-function open(changes: Partial<Sealer> = {}, waitMs = 5_000): Promise<Device> {
-  const seams = { disk: realDisk, clock, random: systemRandom, dial: dialRelay }
+function open(changes: Partial<Sealer> = {}, waitMs = 5_000, dial = dialRelay): Promise<Device> {
+  const seams = { disk: realDisk, clock, random: systemRandom, dial }
   const place = { dir, policy: 'loopback_test' as const, host: host.key.publicKey, relay: relay.url }
   return openOwner({ ...seams, ...place, waitMs, sealer: { ...here, ...changes } })
 }
@@ -132,20 +133,25 @@ describe('the owner of a host', () => {
 
   it('has its signer open nothing but what the host put where the answer belongs', async () => {
     let opened = 0
-    const stranger = testKey(33)
-    const owner = await open({
-      decrypt(peer, payload) {
-        opened += 1
-        return here.decrypt(peer, payload)
-      },
-    })
-    host.send = (event) => {
-      const forged = stranger.signer.sign({ ...event, content: event.content.slice(0, 200) })
-      host.publish(forged)
-      host.publish({ ...event, sig: '0'.repeat(128) })
-      host.publishPresence(ownerKey.publicKey)
-      host.publish(event)
+    const decrypt: Sealer['decrypt'] = (peer, payload) => {
+      opened += 1
+      return here.decrypt(peer, payload)
     }
+    // A relay that adds to each answer one of a stranger's and one whose signature is not its own.
+    const lying: DialRelay = (url, events) =>
+      dialRelay(url, {
+        ...events,
+        message(text) {
+          const [type, subscription, event] = JSON.parse(text)
+          if (type === 'EVENT') {
+            const forged = [testKey(33).signer.sign(event), { ...event, sig: '0'.repeat(128) }]
+            for (const one of forged) events.message(JSON.stringify(['EVENT', subscription, one]))
+          }
+          events.message(text)
+        },
+      })
+    const owner = await open({ decrypt }, 5_000, lying)
+    host.publishPresence(ownerKey.publicKey)
     expect(await owner.workspaces()).toEqual(['demo', 'site'])
     expect(opened).toBe(1)
     owner.close()
