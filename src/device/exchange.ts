@@ -39,6 +39,11 @@ export function createExchangeOver(clock: Clock, open: () => DeviceLink): Exchan
   let link: DeviceLink | null = null
   let live = false
   let closed = false
+  /**
+   * A connection on which an answer did not come: the relay may have it, and give it to the next one only. One that is
+   * kept is replaced in its time.
+   */
+  let mistrusted: DeviceLink | null = null
 
   const opened = (): DeviceLink => {
     const next = open()
@@ -49,27 +54,30 @@ export function createExchangeOver(clock: Clock, open: () => DeviceLink): Exchan
     return next
   }
   const current = (): DeviceLink => {
-    if (link === null || !link.isOpen()) link = opened()
+    if (link !== null && link === mistrusted) link.retire()
+    if (link === null || link === mistrusted || !link.isOpen()) link = opened()
     return link
   }
-  const replace = async (old: DeviceLink | null): Promise<void> => {
+  const replace = async (): Promise<void> => {
     const next = open()
     if (!(await next.live).ok || closed) {
       next.close()
       return
     }
+    // Somebody may have asked meanwhile, and dialled another one for it.
+    link?.retire()
     link = next
     live = true
-    old?.retire()
   }
   const keeper = createKeeper({
     clock,
     // What is asked of the relay may be more from here on.
     begin: async () => {
-      if (link?.isOpen() === true) await replace(link)
+      mistrusted = null
+      if (link?.isOpen() === true) await replace()
     },
     current,
-    renew: () => replace(link),
+    renew: replace,
     lifetimeMs: relayLifetimeSeconds * 1000,
   })
 
@@ -86,7 +94,11 @@ export function createExchangeOver(clock: Clock, open: () => DeviceLink): Exchan
           return { heard: 'silence', why: asking.why, lost: true }
         const connection = current()
         const answer = await askOver(connection, asking, clock)
-        if (answer !== null) return answer
+        if (answer !== null) {
+          const isSilent = answer.heard === 'silence' && answer.postponed !== true
+          if (isSilent && !keeper.isKeeping()) mistrusted = connection
+          return answer
+        }
         connection.close()
         await pause(clock, Math.max(0, Math.min(deviceRetryMs, asking.deadlineMs - clock.nowMs())))
       }

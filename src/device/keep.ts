@@ -8,6 +8,7 @@ import { within } from './within.ts'
 export interface Keeper {
   /** Returns the end of wanting it. */
   keep(): () => void
+  isKeeping(): boolean
   /** Nobody wants it any more. */
   stop(): void
 }
@@ -67,6 +68,7 @@ export function createKeeper(deps: {
         if (wanted === 0) unwanted.resolve()
       }
     },
+    isKeeping: () => wanted > 0,
     stop() {
       wanted = 0
       unwanted.resolve()

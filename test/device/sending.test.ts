@@ -83,7 +83,8 @@ describe('a durable send', () => {
     expect(sent.state).toBe('unknown')
     first.close()
     ;(late as (() => void) | null)?.()
-    await expect.poll(() => relay.statistics().events).toBe(4)
+    // Request and reply of the pairing, the command, the nudge after it, and the late reply.
+    await expect.poll(() => relay.statistics().events).toBe(5)
     const second = await open(5_000)
     expect(await second.flush()).toEqual([expect.objectContaining({ id: sent.id, state: 'accepted' })])
     expect(commandsHeard()).toHaveLength(1)

@@ -4,13 +4,14 @@ import { initHome } from '../../src/bridge/home.ts'
 import { createLog } from '../../src/bridge/log.ts'
 import type { Operator } from '../../src/bridge/operator.ts'
 import { type Service, startService } from '../../src/bridge/service.ts'
+import type { Launcher } from '../../src/host/supervise/launch-owner.ts'
 import type { Grant } from '../../src/protocol/bodies/grant.ts'
 import { parseBody } from '../../src/protocol/body.ts'
 import { openVerified } from '../../src/protocol/envelope.ts'
 import { parseInvitation } from '../../src/protocol/invitation.ts'
 import type { Right } from '../../src/protocol/rights.ts'
 import { type Relay, startRelay } from '../../src/relay/listen.ts'
-import { nowSeconds, systemClock } from '../../src/seams/clock.ts'
+import { type Clock, nowSeconds, systemClock } from '../../src/seams/clock.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import { dialRelay } from '../../src/seams/ws-relay-socket.ts'
 import { realDisk } from '../../src/store/disk.ts'
@@ -44,22 +45,27 @@ export interface BridgeStage {
   end(): Promise<void>
 }
 
-/** @param relaysOf gives the relays that are served, the primary first, from the URL of the embedded one */
+/**
+ * @param relaysOf gives the relays that are served, the primary first, from the URL of the embedded one
+ * @param options.clock of the service and the relay
+ * @param options.launcher is told to start what the policy lets start; nothing is started without it
+ */
 export async function bridgeStage(
   relaysOf: (embedded: string) => readonly string[] = (embedded) => [embedded],
+  { clock = systemClock, launcher = nobody }: { clock?: Clock; launcher?: Launcher } = {},
 ): Promise<BridgeStage> {
   const home = await tempDir()
   const { path: workspace } = await gitWorkspace()
   let host = ''
   const relay = await startRelay({
-    clock: systemClock,
+    clock,
     random: systemRandom,
     host: '127.0.0.1',
     port: 0,
     serves: () => [host],
   })
   const relays = relaysOf(relay.url)
-  const deps = { disk: realDisk, clock: systemClock, random: systemRandom, home }
+  const deps = { disk: realDisk, clock, random: systemRandom, home }
   const summary = await initHome(deps, {
     owner: ownerKey.publicKey,
     relays: [...relays],
@@ -68,8 +74,7 @@ export async function bridgeStage(
   })
   host = summary.host
   const lines: string[] = []
-  const log = createLog(systemClock, 'debug', { write: (line) => void lines.push(line) })
-  const launcher = { launch: () => Promise.reject(new Error('nothing is launched here')) }
+  const log = createLog(clock, 'debug', { write: (line) => void lines.push(line) })
   let service: Service | null = null
   const peers: WirePeer[] = []
 
@@ -87,7 +92,7 @@ export async function bridgeStage(
   }
   await start()
 
-  const operator = controlClient(deps)
+  const operator = controlClient({ ...deps, clock: systemClock })
   const stage: BridgeStage = {
     home,
     host,
@@ -96,7 +101,7 @@ export async function bridgeStage(
     lines,
     service: running,
     async peer(scalar, at = relays[0] ?? relay.url) {
-      const peer = await wirePeer({ key: testKey(scalar), host, relay: at, clock: systemClock })
+      const peer = await wirePeer({ key: testKey(scalar), host, relay: at, clock })
       peers.push(peer)
       return peer
     },
@@ -106,7 +111,7 @@ export async function bridgeStage(
       return peer
     },
     async invite(rights = ['observe', 'operate'], at) {
-      const grant_expires_at = nowSeconds(systemClock) + 86_400
+      const grant_expires_at = nowSeconds(clock) + 86_400
       return (await operator.invite({ rights, grant_expires_at, relay: at ?? null })).code
     },
     counted: async (reason) => (await running().status()).counters[reason] ?? 0,
@@ -129,6 +134,8 @@ export async function bridgeStage(
   }
   return stage
 }
+
+const nobody: Launcher = { launch: () => Promise.reject(new Error('nothing is launched here')) }
 
 /** Redeems an invitation code and gives the grant that came back. */
 export async function redeem(peer: WirePeer, code: string): Promise<Grant> {
