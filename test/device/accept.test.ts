@@ -1,11 +1,14 @@
 import { access, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { promised } from '../../src/device/promised.ts'
 import type { Grant } from '../../src/protocol/bodies/grant.ts'
+import type { DialRelay } from '../../src/seams/relay-socket.ts'
+import { dialRelay } from '../../src/seams/ws-relay-socket.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { testKey } from '../support/keys.ts'
 import { refused } from '../support/refusals.ts'
-import { clock, dir, host, open, openPaired, relay } from './device-stage.ts'
+import { clock, comeBack, dir, host, open, openPaired, relay } from './device-stage.ts'
 
 const enrollment = '4e'.repeat(32)
 const approval = { kind: 'approval' as const, id: enrollment, issuer: testKey(12).publicKey }
@@ -63,6 +66,25 @@ describe('a device that was approved', () => {
     host.publish(newer.authorization)
     host.publish(authorization)
     expect((await device.accept(wanted(), null, 20_000)).paired?.grant).toBe(newer.grant.grant)
+  })
+
+  it('goes on waiting over a relay that went away and came back', async () => {
+    const { grant, authorization } = await granted()
+    const connected = promised<void>()
+    const dial: DialRelay = (url, events) =>
+      dialRelay(url, {
+        ...events,
+        message(text) {
+          events.message(text)
+          if (text.startsWith('["EOSE"')) connected.resolve()
+        },
+      })
+    const waiting = (await open(250, realDisk, { dial })).accept(wanted(), null, 20_000)
+    await connected.promise
+    await relay.close()
+    await comeBack()
+    host.publish(authorization)
+    expect((await waiting).paired?.grant).toBe(grant.grant)
   })
 
   it('gives up when none comes, and says what to do with its key', async () => {
