@@ -2,12 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Entry } from '../../src/commands/journal-entry.ts'
 import type { NewCommand, Sent } from '../../src/device/device.ts'
+import { openEnvelope } from '../../src/protocol/envelope.ts'
 import { systemClock } from '../../src/seams/clock.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { openTaskStore } from '../../src/store/tasks/store.ts'
 import type { Task } from '../../src/store/tasks/task.ts'
 import type { Dice } from '../support/dice.ts'
 import type { HostileStage, StagedDevice } from './hostile-stage.ts'
+import { keyOfDevice } from './intruders.ts'
 
 /** How many commands a device gives before it looks at what became of them; no more than an outbox keeps. */
 const waveMax = 60
@@ -21,7 +23,7 @@ export async function createTasks({ device }: StagedDevice, count: number): Prom
     const sent = await device.create({ title: `Task ${index}`, prompt: 'Begin.', workspace: 'site' })
     tasks.push(sent.task)
   }
-  await settled({ device }, new Map())
+  await settled({ device })
   return tasks
 }
 
@@ -67,7 +69,10 @@ export async function giveAll(
 }
 
 /** Sends what is undecided until nothing is, and notes what became of everything, in the order of the outbox. */
-async function settled({ device }: Pick<StagedDevice, 'device'>, learned: Map<string, Sent>): Promise<void> {
+export async function settled(
+  { device }: Pick<StagedDevice, 'device'>,
+  learned: Map<string, Sent> = new Map(),
+): Promise<void> {
   for (;;) {
     const sends = await device.flush()
     if (sends.some(({ state }) => state === 'unknown')) continue
@@ -79,6 +84,14 @@ async function settled({ device }: Pick<StagedDevice, 'device'>, learned: Map<st
 /** The journal as it lies on the disk. */
 export async function journalOf({ home }: HostileStage): Promise<Entry[]> {
   return JSON.parse(await readFile(join(home, 'tasks', 'commands.json'), 'utf8')).entries
+}
+
+/** The texts that each task was corrected with, by task: what its applied steers did, once each if nothing ran twice. */
+export async function correctionsOf(stage: HostileStage): Promise<Map<string, string[]>> {
+  const told = await tasksOf(stage)
+  return new Map(
+    told.map(({ task_id, corrections = [] }) => [task_id, corrections.map(({ prompt }) => prompt)]),
+  )
 }
 
 /** The task store's own account. */
@@ -100,20 +113,27 @@ export function standingIn(sent: Sent): string {
   return sent.state === 'refused' ? `refused ${sent.code}` : sent.state
 }
 
-/** How many different answers each request got, by request ID, whatever became of them on the way. */
-export function answersByRequest({ relay, host }: HostileStage): Map<string, Set<string>> {
-  const requests = new Set(
-    relay.archive.shown.filter(({ pubkey }) => pubkey !== host).map((event) => mailboxOf(event.tags)),
-  )
-  const answers = new Map<string, Set<string>>()
+/**
+ * The requests that were answered in more than one way, whatever became of the answers on the way: an event with two
+ * different replies, or a request ID with two results. A create is signed again under its ID, and so answered again.
+ */
+export async function answeredTwice(
+  { relay, host }: HostileStage,
+  devices: readonly StagedDevice[],
+): Promise<string[]> {
+  const keys = new Map<string, Uint8Array>()
+  for (const key of await Promise.all(devices.map(keyOfDevice))) keys.set(key.publicKey, key.with(host))
+  const replies = new Map<string, Set<string>>()
+  const results = new Map<string, Set<string>>()
+  const note = (notes: Map<string, Set<string>>, about: string, what: string) =>
+    notes.set(about, (notes.get(about) ?? new Set()).add(what))
   for (const event of relay.archive.shown) {
-    const mailbox = mailboxOf(event.tags)
-    if (event.pubkey !== host || !requests.has(mailbox)) continue
-    answers.set(mailbox, (answers.get(mailbox) ?? new Set()).add(event.content))
+    const key = keys.get(event.tags.find((tag) => tag[0] === 'p')?.[1] ?? '')
+    if (event.pubkey !== host || key === undefined) continue
+    const { schema, body } = openEnvelope(event, key)
+    if (schema !== 'openagents.host-reply.v1') continue
+    note(replies, `event ${body['request_event']}`, event.id)
+    note(results, `request ${body['request']}`, JSON.stringify(body['result']))
   }
-  return answers
-}
-
-function mailboxOf(tags: readonly string[][]): string {
-  return tags.find((tag) => tag[0] === 'h')?.[1] ?? ''
+  return [...replies, ...results].filter(([, said]) => said.size > 1).map(([about]) => about)
 }

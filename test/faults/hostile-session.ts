@@ -114,7 +114,8 @@ function subscribe(state: State, id: string, filters: readonly Filter[]): void {
   }
   state.subscriptions.set(id, filters)
   const anyAge = faults.happens('ignore since')
-  const stored = archive.query(filters, state.keys, anyAge).slice(0, 60)
+  archive.ask(filters)
+  const stored = archive.query(filters, state.keys, anyAge).slice(0, archive.historyMax)
   const early = faults.happens('EOSE early')
   if (early) say(state, ['EOSE', id])
   for (const event of stored) say(state, ['EVENT', id, event])
@@ -126,17 +127,17 @@ function subscribe(state: State, id: string, filters: readonly Filter[]): void {
 function publish(state: State, event: NostrEvent): void {
   const { faults, archive } = state
   archive.show(event)
-  if (faults.happens('cut before an event')) state.cut()
-  else if (faults.happens('AUTH in the middle')) {
+  if (faults.happens('cut before an event', event.pubkey)) state.cut()
+  else if (faults.happens('AUTH in the middle', event.pubkey)) {
     demandAuth(state)
     say(state, ['OK', event.id, false, 'auth-required: who are you now?'])
-  } else if (faults.happens('drop and say OK')) say(state, ['OK', event.id, true, ''])
-  else if (!faults.happens('drop')) answer(state, event)
+  } else if (faults.happens('drop and say OK', event.pubkey)) say(state, ['OK', event.id, true, ''])
+  else if (!faults.happens('drop', event.pubkey)) answer(state, event)
 }
 
 function answer(state: State, event: NostrEvent): void {
   const { faults, archive } = state
-  const refusing = refusals.find((prefix) => faults.happens(`refuse ${prefix}`))
+  const refusing = refusals.find((prefix) => faults.happens(`refuse ${prefix}`, event.pubkey))
   if (refusing !== undefined) {
     if (refusing === 'auth-required') challenge(state)
     say(state, ['OK', event.id, false, words(refusing)])
@@ -147,9 +148,9 @@ function answer(state: State, event: NostrEvent): void {
   // Some relays pass on what they have already, others do not.
   if (!known || state.draws.chance(0.5)) for (const other of state.others()) other.offer(event)
   const ok = ['OK', event.id, true, known ? 'duplicate: have it' : '']
-  if (faults.happens('cut after an event')) state.cut()
-  else if (faults.happens('say OK late')) later(state, () => say(state, ok))
-  else if (!faults.happens('say no OK')) say(state, ok)
+  if (faults.happens('cut after an event', event.pubkey)) state.cut()
+  else if (faults.happens('say OK late', event.pubkey)) later(state, () => say(state, ok))
+  else if (!faults.happens('say no OK', event.pubkey)) say(state, ok)
 }
 
 function offer(state: State, event: NostrEvent): void {
@@ -164,19 +165,19 @@ function offer(state: State, event: NostrEvent): void {
 function deliver(state: State, id: string, event: NostrEvent): void {
   const { faults, draws } = state
   const bring = () => say(state, ['EVENT', id, event])
-  if (faults.happens('send rubbish')) say(state, draws.pick(rubbish(id, event)))
-  if (faults.happens('send an intruder')) intrude(state, id)
-  if (faults.happens('send a forgery first')) {
+  if (faults.happens('send rubbish', event.pubkey)) say(state, draws.pick(rubbish(id, event)))
+  if (faults.happens('send an intruder', event.pubkey)) intrude(state, id)
+  if (faults.happens('send a forgery first', event.pubkey)) {
     const content = `${event.content.slice(0, -4)}AAA=`
     say(state, ['EVENT', id, draws.chance(0.5) ? { ...event, content } : { ...event, sig: '0'.repeat(128) }])
   }
-  if (faults.happens('lose a delivery')) return
-  if (faults.happens('delay')) later(state, bring)
-  else if (faults.happens('reorder')) hold(state, bring)
+  if (faults.happens('lose a delivery', event.pubkey)) return
+  if (faults.happens('delay', event.pubkey)) later(state, bring)
+  else if (faults.happens('reorder', event.pubkey)) hold(state, bring)
   else bring()
-  if (faults.happens('deliver twice')) bring()
-  if (faults.happens('replay history')) replay(state, id)
-  if (faults.happens('end a subscription')) {
+  if (faults.happens('deliver twice', event.pubkey)) bring()
+  if (faults.happens('replay history', event.pubkey)) replay(state, id)
+  if (faults.happens('end a subscription', event.pubkey)) {
     state.subscriptions.delete(id)
     say(state, ['CLOSED', id, words(draws.pick(refusals))])
   }

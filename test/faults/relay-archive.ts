@@ -6,7 +6,14 @@ export interface RelayArchive {
   /** Everything that anybody published, also what was refused, dropped or lost. */
   readonly shown: readonly NostrEvent[]
   readonly stored: ReadonlyMap<string, NostrEvent>
+  /** What was asked for, every time that a subscription was opened. */
+  readonly asked: readonly Filter[]
+  /** How many stored events a subscriber gets at most. */
+  historyMax: number
+  /** Called with everything that is published, before anything becomes of it. */
+  onShown: (event: NostrEvent) => void
   show(event: NostrEvent): void
+  ask(filters: readonly Filter[]): void
   store(event: NostrEvent): void
   /** What a subscriber with these keys asked for, newest first. `anyAge` leaves out the dates. */
   query(filters: readonly Filter[], keys: ReadonlySet<string>, anyAge: boolean): NostrEvent[]
@@ -15,10 +22,18 @@ export interface RelayArchive {
 export function relayArchive(): RelayArchive {
   const shown: NostrEvent[] = []
   const stored = new Map<string, NostrEvent>()
-  return {
+  const asked: Filter[] = []
+  const archive: RelayArchive = {
     shown,
     stored,
-    show: (event) => void shown.push(event),
+    asked,
+    historyMax: 60,
+    onShown() {},
+    show(event) {
+      shown.push(event)
+      archive.onShown(event)
+    },
+    ask: (filters) => void asked.push(...filters),
     store: (event) => void stored.set(event.id, event),
     query(filters, keys, anyAge) {
       const found = new Set<NostrEvent>()
@@ -31,6 +46,7 @@ export function relayArchive(): RelayArchive {
       return [...found]
     },
   }
+  return archive
 }
 
 /** Whether a filter asks for an event. */

@@ -48,8 +48,10 @@ export interface Faults {
   /** The chance of each, from 0 to 1, at each occasion. Nothing happens that is not here. */
   odds: Partial<Record<FaultKind, number>>
   readonly counts: ReadonlyMap<FaultKind, number>
-  /** Whether this fault happens now; counts it when it does. */
-  happens(kind: FaultKind): boolean
+  /** Whose events suffer what happens to events; everybody's unless it is set. */
+  victim: ((author: string) => boolean) | null
+  /** Whether this fault happens now, to an event of this author if one is named; counts it when it does. */
+  happens(kind: FaultKind, author?: string): boolean
 }
 
 export function createFaults(dice: Dice): Faults {
@@ -57,8 +59,10 @@ export function createFaults(dice: Dice): Faults {
   const faults: Faults = {
     odds: {},
     counts,
-    happens(kind) {
+    victim: null,
+    happens(kind, author) {
       const odds = faults.odds[kind] ?? 0
+      if (author !== undefined && faults.victim?.(author) === false) return false
       if (odds === 0 || !dice.chance(odds)) return false
       counts.set(kind, (counts.get(kind) ?? 0) + 1)
       return true

@@ -105,6 +105,13 @@ export async function makePlace(): Promise<Place> {
   }
 }
 
+/** Starts the program on a home that somebody else made. */
+export function startProgram(home: string, args: readonly string[]): Going {
+  const options = { reject: false, stripFinalNewline: false, extendEnv: false } as const
+  const env = { ...environment(), DRAWBRIDGE_HOME: home }
+  return goingOn(execa(process.execPath, [program, ...args], { ...options, env }), args)
+}
+
 /** A small repository with one commit, and a linked worktree of it. */
 async function makeWorktree(repository: string, workspace: string): Promise<void> {
   await mkdir(repository)
