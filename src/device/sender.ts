@@ -8,6 +8,7 @@ import type { Exchange, Postponed } from './exchange.ts'
 import type { Answer } from './link.ts'
 import type { Outbox } from './outbox.ts'
 import { type Attempt, planSend, type Undecided } from './outbox-entry.ts'
+import { signerField } from './remote-signer/messages.ts'
 import type { SignedRequest } from './request.ts'
 
 export interface SenderDeps {
@@ -76,7 +77,13 @@ async function requestFor(deps: SenderDeps, entry: Undecided): Promise<SignedReq
   const plan = planSend(entry, nowSeconds(deps.clock), grant?.grant ?? null, deps.afresh)
   if (plan.plan === 'wait') return { postponed: waitWords(deps, plan.until) }
   if (plan.plan === 'resend') return signedAlready(deps, entry, plan.attempt)
-  return signNow(deps, entry, plan.request)
+  try {
+    return await signNow(deps, entry, plan.request)
+  } catch (error) {
+    // It is kept all the same: what a signer elsewhere does not sign now, it may sign later.
+    if (isRefusal(error) && error.field === signerField) return { postponed: error.message }
+    throw error
+  }
 }
 
 function waitWords({ clock }: SenderDeps, until: number): string {

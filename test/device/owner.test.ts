@@ -92,6 +92,18 @@ describe('the owner of a host', () => {
     owner.close()
   })
 
+  it('keeps what its signer did not want to sign, and says so', async () => {
+    const unwilling = await open({ encrypt: denied })
+    const created = await unwilling.create({ title: 'Lower it', prompt: 'Lower it.', workspace: 'site' })
+    expect(created).toMatchObject({ state: 'unknown', why: 'the signer said no' })
+    await refused('denied', unwilling.workspaces())
+    expect(host.heard).toEqual([])
+    unwilling.close()
+    const willing = await open()
+    expect(await willing.flush()).toMatchObject([{ id: created.id, state: 'accepted' }])
+    willing.close()
+  })
+
   it('is not held to the time that a person took to agree', async () => {
     const owner = await open(
       {

@@ -5,6 +5,7 @@ import type { RelayPolicy } from '../../protocol/relay-url.ts'
 import { type Sealer, sealBy } from '../../protocol/sealer.ts'
 import { type Clock, nowSeconds } from '../../seams/clock.ts'
 import type { Asker } from '../asker.ts'
+import { signerField } from '../remote-signer/messages.ts'
 import { requestBody, type SignedRequest } from '../request.ts'
 
 export interface OwnerAskerDeps {
@@ -36,7 +37,7 @@ export function ownerAsker({ sealer, host, relay, clock, policy }: OwnerAskerDep
       throw new Refusal(
         'timeout',
         `the owner's signer took more than ${ownerSignSecondsMax} seconds each time, and a request is good for ${requestSecondsMax}: nothing was sent`,
-        { hint: 'let the signer allow this client without asking each time' },
+        { field: signerField, hint: 'let the signer allow this client without asking each time' },
       )
     },
   }
