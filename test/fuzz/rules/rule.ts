@@ -80,7 +80,6 @@ export const orNull =
   (rule: Rule): Rule =>
   (value) =>
     value === null ? 'ok' : rule(value)
-export const anything: Rule = () => 'ok'
 export const anyString: Rule = (value) => yes(typeof value === 'string')
 export const anyObject: Rule = (value) => yes(isObject(value))
 
