@@ -1,3 +1,5 @@
+import { type IdTable, idTable } from './id-table.ts'
+
 /** How an event that arrives relates to what arrived before. */
 export type Sighting = 'new' | 'again' | 'overlap'
 
@@ -7,30 +9,38 @@ export interface SeenEvents {
   sight(id: string, connection: number): Sighting
   /** Remembers a verified event. */
   remember(id: string, connection: number): void
+  /** Never over the bound. */
   size(): number
 }
 
 /**
- * Keeps the last `max` event IDs. An event counts as seen again only on the connection that last brought it: the
- * second delivery by an overlapping connection, or after a reconnect, is the relay's doing and no repetition.
+ * Keeps the last event IDs, at least half of `max` and at most `max`, in memory that does not grow with them. An event
+ * counts as seen again only on the connection that last brought it: the second delivery by an overlapping connection, or
+ * after a reconnect, is the relay's doing and no repetition.
  */
 export function createSeenEvents(max: number): SeenEvents {
-  const seen = new Map<string, number>()
+  const half = Math.max(1, Math.floor(max / 2))
+  let newer = idTable(half)
+  let older = idTable(half)
+  const tableOf = (id: string): IdTable => (newer.get(id) === undefined ? older : newer)
   return {
     sight(id, connection) {
-      const last = seen.get(id)
+      const table = tableOf(id)
+      const last = table.get(id)
       if (last === undefined) return 'new'
       if (last === connection) return 'again'
-      seen.set(id, Math.max(last, connection))
+      table.set(id, Math.max(last, connection))
       return 'overlap'
     },
     remember(id, connection) {
-      seen.set(id, connection)
-      for (const oldest of seen.keys()) {
-        if (seen.size <= max) break
-        seen.delete(oldest)
+      if (newer.get(id) === undefined && newer.size() === half) {
+        const emptied = older
+        emptied.clear()
+        older = newer
+        newer = emptied
       }
+      newer.set(id, connection)
     },
-    size: () => seen.size,
+    size: () => newer.size() + older.size(),
   }
 }
