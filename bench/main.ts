@@ -1,8 +1,10 @@
 import { cpus, release } from 'node:os'
 import { command } from './command.ts'
+import { memory } from './memory.ts'
+import { requests } from './requests.ts'
 import { startup } from './startup.ts'
 
-const benches: Readonly<Record<string, () => Promise<void>>> = { command, startup }
+const benches: Readonly<Record<string, () => Promise<void>>> = { command, startup, requests, memory }
 
 const names = process.argv.slice(2)
 const unknown = names.find((name) => benches[name] === undefined)

@@ -16,11 +16,19 @@ export interface Stage {
   strike(): Promise<void>
 }
 
-/** Makes a home with one workspace (no policy: what is created stays queued), serves it and pairs a device. */
-export async function setStage(): Promise<Stage> {
+/** An initialised home with one workspace, `bench`, that no policy starts anything in, and its relay's address. */
+export interface Home {
+  readonly base: string
+  readonly home: string
+  readonly port: number
+  /** Runs one command with `--json` and reads what it printed. */
+  ask(args: readonly string[], input?: string): Promise<Record<string, unknown>>
+  remove(): Promise<void>
+}
+
+export async function makeHome(): Promise<Home> {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'drawbridge-bench-')))
   const home = join(base, 'home')
-  const device = join(base, 'device')
   const workspace = join(base, 'workspace')
   const git = (...args: string[]) =>
     execa('git', [
@@ -39,22 +47,25 @@ export async function setStage(): Promise<Stage> {
     const { stdout } = await execa(process.execPath, [program, ...args, '--json'], { env, input })
     return JSON.parse(stdout) as Record<string, unknown>
   }
-
   const port = 40_000 + (process.pid % 20_000)
   const relay = `ws://127.0.0.1:${port}`
-  await ask([
-    'init',
-    '--create-owner',
-    '--loopback-test',
-    '--relay',
-    relay,
-    '--workspace',
-    `bench=${workspace}`,
-  ])
+  const about = ['--relay', relay, '--workspace', `bench=${workspace}`]
+  await ask(['init', '--create-owner', '--loopback-test', ...about])
+  return { base, home, port, ask, remove: () => rm(base, { recursive: true, force: true }) }
+}
+
+/** Makes a home (what is created stays queued), serves it and pairs a device. */
+export async function setStage(): Promise<Stage> {
+  const { base, home, port, ask, remove } = await makeHome()
+  const device = join(base, 'device')
   const serve = execa(
     process.execPath,
     [program, 'serve', '--loopback-test', '--embedded-relay', `127.0.0.1:${port}`, '--log-level', 'warn'],
-    { env, reject: false, stdio: ['ignore', 'ignore', 'inherit'] },
+    {
+      env: { ...environment, DRAWBRIDGE_HOME: home },
+      reject: false,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
   )
   await ask(['status', '--wait', '20'])
   const invitation = await ask(['invite', '--no-qr'])
@@ -66,7 +77,7 @@ export async function setStage(): Promise<Stage> {
     async strike() {
       serve.kill('SIGTERM')
       await serve
-      await rm(base, { recursive: true, force: true })
+      await remove()
     },
   }
 }

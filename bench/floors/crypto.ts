@@ -24,6 +24,24 @@ export async function cryptoFloor(plaintextBytes: number): Promise<() => void> {
   }
 }
 
+/** What a host cannot avoid for one request: it verified and opened once, its answer sealed and signed once. */
+export async function answerFloor(requestBytes: number, answerBytes: number): Promise<() => void> {
+  setNostrWasm(await initNostrWasm())
+  const [device, host] = [randomBytes(32), randomBytes(32)]
+  const key = nip44.utils.getConversationKey(device, getPublicKey(host))
+  const tags = [['p', getPublicKey(host)]]
+  const made = (text: string, secret: Uint8Array) =>
+    finalizeEvent({ kind: 3188, created_at: 1_795_000_000, tags, content: nip44.encrypt(text, key) }, secret)
+  const asked = made('x'.repeat(requestBytes), device)
+  const answer = 'x'.repeat(answerBytes)
+  return () => {
+    const { id, pubkey, created_at, kind, content, sig } = asked
+    if (!verifyEvent({ id, pubkey, created_at, kind, tags, content, sig })) throw new Error('not verified')
+    nip44.decrypt(content, key)
+    made(answer, host)
+  }
+}
+
 const known = new Map<string, string>()
 
 function getPublicKeyOnce(secret: Uint8Array): string {
