@@ -59,11 +59,12 @@ interface Mail {
   takes(event: NostrEvent): boolean
 }
 
-function mailOf(fixture: string): Mail {
+/** @param date when the host says that it wrote, Unix seconds */
+function mailOf(fixture: string, date: number): Mail {
   const body = { ...validBody(fixture), host: host.publicKey }
   switch (fixture) {
     case 'grant': {
-      const mine = { ...body, device: phone.publicKey, relay, issued_at: now, expires_at: now + 9_000 }
+      const mine = { ...body, device: phone.publicKey, relay, issued_at: date, expires_at: date + 9_000 }
       const mailbox = String(validBody('grant')['grant'])
       return {
         kind: 'grant',
@@ -75,26 +76,26 @@ function mailOf(fixture: string): Mail {
     case 'presence': {
       const mailbox = quietMailbox('presence', conversationKey)
       const reads = (event: NostrEvent) => newestSign(null, event, { ...terms, live: true }) !== null
-      return { kind: 'presence', body: { ...body, observed_at: now }, mailbox, takes: reads }
+      return { kind: 'presence', body: { ...body, observed_at: date }, mailbox, takes: reads }
     }
     case 'summary': {
       const mailbox = quietMailbox('summaries', conversationKey)
       const reads = (event: NostrEvent) => readSummary(event, terms) !== null
-      return { kind: 'summary', body: { ...body, updated_at: now }, mailbox, takes: reads }
+      return { kind: 'summary', body: { ...body, updated_at: date }, mailbox, takes: reads }
     }
     case 'nudge': {
-      const mine = { ...body, device: phone.publicKey, issued_at: now, expires_at: now + 86_400 }
+      const mine = { ...body, device: phone.publicKey, issued_at: date, expires_at: date + 86_400 }
       const mailbox = quietMailbox('nudges', conversationKey)
       return { kind: 'nudge', body: mine, mailbox, takes: (event) => isNudge(event, terms) }
     }
     default:
-      return replyMail(fixture, body)
+      return replyMail(fixture, body, date)
   }
 }
 
-function replyMail(fixture: string, fixed: Readonly<Record<string, unknown>>): Mail {
+function replyMail(fixture: string, fixed: Readonly<Record<string, unknown>>, date: number): Mail {
   const times = { issued_at: now, expires_at: now + 60 }
-  const body = { ...fixed, request: asked.request, request_event: asked.event, ...times }
+  const body = { ...fixed, request: asked.request, request_event: asked.event, ...times, issued_at: date }
   const request = {
     ...validBody(answered[fixture] ?? ''),
     ...times,
@@ -118,7 +119,7 @@ function takes(read: () => unknown): boolean {
 }
 
 function compare(fixture: string, plan: EventPlan): void {
-  const { kind, body, mailbox, takes } = mailOf(fixture)
+  const { kind, body, mailbox, takes } = mailOf(fixture, now + plan.shift)
   const signer = plan.signer % 10 === 0 ? testKey(15) : host
   const made = makeEvent(plan, {
     body,
@@ -140,8 +141,16 @@ function compare(fixture: string, plan: EventPlan): void {
 
 describe('a device', () => {
   it.each(fixtures)('takes %s as its host says it', (fixture) => {
-    const plain = { body: 0, signer: 1, bodyEdits: [], inOperation: false, envelopeEdits: [], byteEdits: [] }
-    const { body, mailbox, takes } = mailOf(fixture)
+    const plain = {
+      body: 0,
+      signer: 1,
+      shift: 0,
+      bodyEdits: [],
+      inOperation: false,
+      envelopeEdits: [],
+      byteEdits: [],
+    }
+    const { body, mailbox, takes } = mailOf(fixture, now)
     const material = {
       body,
       mailbox,

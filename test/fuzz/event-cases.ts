@@ -41,6 +41,8 @@ export type Outer = (typeof outers)[number]
 export interface EventPlan {
   readonly body: number
   readonly signer: number
+  /** How far off the date is, in seconds. */
+  readonly shift: number
   readonly bodyEdits: readonly ValueEdit[]
   /** Whether only the operation is changed, where the body has one. */
   readonly inOperation: boolean
@@ -58,6 +60,10 @@ const seldom = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
 export const eventPlan: fc.Arbitrary<EventPlan> = fc.record({
   body: fc.nat(1_000),
   signer: fc.nat(1_000),
+  shift: fc.oneof(
+    { weight: 6, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.constantFrom(-61, -60, -59, -1, 59, 60, 61, 62, 86_400) },
+  ),
   bodyEdits: fc.oneof(
     { weight: 1, arbitrary: fc.constant([]) },
     { weight: 3, arbitrary: fc.array(valueEdit, { minLength: 1, maxLength: 2 }) },

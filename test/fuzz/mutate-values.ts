@@ -5,7 +5,7 @@ export interface ValueEdit {
   /** Which of the value's parts, counted in the order of the text, modulo their number. */
   readonly at: number
   readonly change:
-    | { readonly do: 'drop' | 'twice' | 'swap' | 'more' | 'less' | 'case' }
+    | { readonly do: 'drop' | 'twice' | 'swap' | 'more' | 'less' | 'case' | 'other' }
     /** The part is replaced by this text, or its member is repeated with it. */
     | { readonly do: 'put' | 'repeat'; readonly text: string }
     | { readonly do: 'add'; readonly name: string; readonly text: string }
@@ -102,12 +102,17 @@ const edges = [
 const text = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...edges) },
   { weight: 1, arbitrary: fc.json({ maxDepth: 3 }) },
+  // About as deep as may be, wherever it is put.
+  {
+    weight: 1,
+    arbitrary: fc.integer({ min: 58, max: 66 }).map((depth) => `${'['.repeat(depth)}${']'.repeat(depth)}`),
+  },
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme', maxLength: 40 }).map((one) => JSON.stringify(one)) },
 )
 const change: fc.Arbitrary<ValueEdit['change']> = fc.oneof(
-  fc.record({ do: fc.constantFrom('drop', 'twice', 'swap', 'more', 'less', 'case') }) as fc.Arbitrary<
-    ValueEdit['change']
-  >,
+  fc.record({
+    do: fc.constantFrom('drop', 'twice', 'swap', 'more', 'less', 'case', 'other', 'other'),
+  }) as fc.Arbitrary<ValueEdit['change']>,
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('put' as const), text }) },
   fc.record({ do: fc.constant('repeat' as const), text }),
   fc.record({ do: fc.constant('add' as const), name: fc.constantFrom(...names), text }),
@@ -143,6 +148,8 @@ function write(value: unknown, parts: { seen: number }, places: Places): string 
       return step(value, whole, 1)
     case 'less':
       return step(value, whole, -1)
+    case 'other':
+      return other(value, whole)
     case 'case':
       return typeof value === 'string' ? JSON.stringify(value.toUpperCase()) : `[${whole}]`
     default:
@@ -192,4 +199,12 @@ function step(value: unknown, text: string, by: 1 | -1): string {
   if (typeof value === 'string')
     return JSON.stringify(by > 0 ? `${value}${value.at(-1) ?? 'x'}` : value.slice(0, -1))
   return by > 0 ? `[${text},${text}]` : 'null'
+}
+
+/** Another value of the same shape: another identifier, another relay, a minute later. */
+function other(value: unknown, text: string): string {
+  if (typeof value === 'number') return JSON.stringify(value + 61)
+  if (typeof value === 'boolean') return JSON.stringify(!value)
+  if (typeof value !== 'string') return text
+  return JSON.stringify(value.slice(0, -1) + (value.endsWith('a') ? 'b' : 'a'))
 }

@@ -48,13 +48,14 @@ function caseOf(plan: EventPlan, world: World): Case {
     grant = null
     epoch = null
   }
+  const date = world.now + plan.shift
   const body = {
     ...fixture,
     ...('host' in fixture ? { host: world.host } : {}),
     ...('device' in fixture ? { device: signer.publicKey } : {}),
-    ...('issued_at' in fixture ? { issued_at: world.now, expires_at: world.now + lifeOf(fixture) } : {}),
-    ...('observed_at' in fixture ? { observed_at: world.now } : {}),
-    ...('updated_at' in fixture ? { updated_at: world.now } : {}),
+    ...('issued_at' in fixture ? { issued_at: date, expires_at: date + lifeOf(fixture) } : {}),
+    ...('observed_at' in fixture ? { observed_at: date } : {}),
+    ...('updated_at' in fixture ? { updated_at: date } : {}),
     ...('op' in fixture ? { request, relay: relayUrl, grant, epoch, op } : {}),
   }
   const made = makeEvent(plan, {
