@@ -275,6 +275,9 @@ export const ownerActiveMs = 120_000
 // Evidence (spec/evidence.md)
 export const traceBytesMax = 67_108_864
 export const viewStepsMax = 200
+export const traceSliceBytes = 16_384
+export const traceSwiftBytes = 524_288
+export const traceRestShare = 8
 export const viewCursorBytesMax = 4_096
 export const changesMax = 4_096
 export const artifactBytesMax = 1_048_576

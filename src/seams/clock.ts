@@ -32,3 +32,10 @@ export function pause(clock: Clock, ms: number): Promise<void> {
     clock.after(ms, resolve)
   })
 }
+
+/** Resolves once everything else that is ready has had its turn. */
+export function breathe(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

@@ -7,6 +7,7 @@ import { answerBytesMax } from '../../src/limits.ts'
 import { sha256Digest } from '../../src/protocol/digest.ts'
 import { type TaskDetail, taskDetailSchema } from '../../src/protocol/task-pages.ts'
 import { utf8Bytes } from '../../src/protocol/text.ts'
+import { systemClock } from '../../src/seams/clock.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import type { RunResult } from '../../src/store/tasks/task.ts'
 import { id } from '../support/access.ts'
@@ -25,6 +26,7 @@ beforeEach(async () => {
   await abandonedRun(stage, task, site, null)
   context = {
     disk: realDisk,
+    clock: systemClock,
     tasks: stage.tasks,
     core: { steeringOf: () => steeringRow('bounded-command'), notes: async () => () => null },
     settings: () => ({

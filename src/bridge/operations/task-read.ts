@@ -1,5 +1,5 @@
-import { readEvidence } from '../../host/trace/evidence.ts'
 import type { RenderedStep } from '../../host/trace/render.ts'
+import { readTurnTrace, type TurnTrace } from '../../host/trace/turn-trace.ts'
 import { answerBytesMax, stepTextBytesMax } from '../../limits.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { TaskDetail, TaskStep } from '../../protocol/task-pages.ts'
@@ -33,22 +33,17 @@ export async function readTask(
   const turn = place?.turn ?? turnOf(task)
   const then = taskInTurn(task, turn)
   if (then === null) throw new Refusal('stale', 'the task has no such turn')
-  const evidence = await readEvidence(context.disk, context.tasks.dir, then, {
-    limit: everyStep,
-    cursor: null,
-  })
+  const trace = await readTurnTrace(context, context.tasks.dir, then)
   const result = then.run?.result ?? null
   const detail = {
     ...taskItem(context, task, query.workspace, await changedNs(context, task), await context.core.notes()),
-    evidence: evidence.state,
+    evidence: trace.state,
     cost_usd: result?.cost_microusd === undefined ? null : result.cost_microusd / 1_000_000,
     cost_status: result?.cost_status ?? 'unknown',
   }
   const room = bytesMax - utf8Bytes(JSON.stringify(detail)) - 256
-  return { ...detail, ...pageOf(evidence.steps, turn, place, { limit: query.limit, room }) }
+  return { ...detail, ...pageOf(trace, turn, place, { limit: query.limit, room }) }
 }
-
-const everyStep = Number.MAX_SAFE_INTEGER
 
 /** Where a page ends (`.`) or what it begins after (`+`). */
 interface Place {
@@ -64,28 +59,29 @@ interface Bounds {
 }
 
 function pageOf(
-  rendered: readonly RenderedStep[],
+  trace: TurnTrace,
   turn: number,
   place: Place | null,
   bounds: Bounds,
 ): Pick<TaskDetail, 'steps' | 'next'> {
-  const at = place?.step ?? rendered.length
-  if (at > rendered.length) throw new Refusal('stale', 'the turn has no such step')
+  const at = place?.step ?? trace.count
+  if (at > trace.count) throw new Refusal('stale', 'the turn has no such step')
   if (place?.way === '+') {
-    const steps = fitting(rendered.slice(at), turn, bounds)
+    const steps = fitting(trace.steps(at, at + bounds.limit), turn, bounds)
     const last = at + steps.length
-    return { steps, next: last < rendered.length ? `${turn}+${last}` : null }
+    return { steps, next: last < trace.count ? `${turn}+${last}` : null }
   }
-  const steps = fitting(rendered.slice(0, at).reverse(), turn, bounds).reverse()
+  const before = trace.steps(Math.max(0, at - bounds.limit), at)
+  const steps = fitting(before.reverse(), turn, bounds).reverse()
   const first = at - steps.length
   return { steps, next: first > 0 ? `${turn}.${first}` : null }
 }
 
 /** The first of the given steps, as many as fit, and always one: a reader must get on. */
-function fitting(rendered: readonly RenderedStep[], turn: number, { limit, room }: Bounds): TaskStep[] {
+function fitting(rendered: readonly RenderedStep[], turn: number, { room }: Bounds): TaskStep[] {
   const steps: TaskStep[] = []
   let bytes = 0
-  for (const step of rendered.slice(0, limit)) {
+  for (const step of rendered) {
     const shown = steps.length === 0 ? fittingStep(step, turn, room) : taskStep(step, turn, stepTextBytesMax)
     bytes += utf8Bytes(JSON.stringify(shown)) + 1
     if (steps.length > 0 && bytes > room) break

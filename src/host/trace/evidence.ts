@@ -82,7 +82,8 @@ function pageOf(task: Task, log: TraceLog, digest: string, { limit, cursor }: Pa
   }
 }
 
-function stateOf(log: TraceLog, matches: boolean | null): EvidenceState {
+/** What a trace that was read is worth. @param matches whether its digest is the result's; null without a result */
+export function stateOf(log: TraceLog, matches: boolean | null): EvidenceState {
   if (matches === false) return 'digest_mismatch'
   if (log.faults.length > 0) return 'damaged'
   if (log.state !== 'ended') return 'incomplete'
@@ -103,7 +104,8 @@ function nothingRead(state: EvidenceState, name: string | null): Evidence {
   }
 }
 
-async function readTraceBytes(disk: Disk, path: string): Promise<Uint8Array | EvidenceState> {
+/** A trace's bytes, or why there are none. */
+export async function readTraceBytes(disk: Disk, path: string): Promise<Uint8Array | EvidenceState> {
   try {
     return (await disk.read(path, traceBytesMax)) ?? 'missing'
   } catch (error) {

@@ -36,15 +36,23 @@ interface Reading {
  * @see spec/evidence.md §2
  */
 export function readTrace(bytes: Uint8Array): TraceLog | null {
-  const reading: Reading = { session: null, steps: [], end: null, faults: [] }
-  let line = 0
-  for (const { piece, finished } of pieces(bytes)) {
-    line += 1
-    if (finished && isBlank(piece)) continue
-    const kind = finished ? take(reading, readTraceLine(piece)) : 'torn'
-    if (kind !== null) reading.faults.push({ line, kind })
+  const reading = openReading()
+  for (const piece of pieces(bytes)) reading.take(piece)
+  return reading.log()
+}
+
+/** The same a little at a time: `rest` is awaited after each line, told how many bytes it had. */
+export async function readTraceAtRest(
+  bytes: Uint8Array,
+  rest: (bytes: number) => Promise<void> | null,
+): Promise<TraceLog | null> {
+  const reading = openReading()
+  for (const piece of pieces(bytes)) {
+    reading.take(piece)
+    const pausing = rest(piece.piece.length + 1)
+    if (pausing !== null) await pausing
   }
-  return reading.session === null ? null : logOf(reading, reading.session)
+  return reading.log()
 }
 
 /**
@@ -61,6 +69,25 @@ export function readWholeTrace(bytes: Uint8Array): TraceLog {
   }
   if (!log.whole) throw new Refusal('corrupt_store', `the trace's session is ${log.state}`)
   return log
+}
+
+interface Piece {
+  readonly piece: Uint8Array
+  readonly finished: boolean
+}
+
+function openReading(): { take(piece: Piece): void; log(): TraceLog | null } {
+  const reading: Reading = { session: null, steps: [], end: null, faults: [] }
+  let line = 0
+  return {
+    take({ piece, finished }) {
+      line += 1
+      if (finished && isBlank(piece)) return
+      const kind = finished ? take(reading, readTraceLine(piece)) : 'torn'
+      if (kind !== null) reading.faults.push({ line, kind })
+    },
+    log: () => (reading.session === null ? null : logOf(reading, reading.session)),
+  }
 }
 
 /** Takes one line in, or says what is wrong with it where it stands. */
@@ -99,7 +126,7 @@ function logOf(reading: Reading, session: NonNullable<Reading['session']>): Trac
 }
 
 /** The lines of `bytes`, split at line feeds before anything is decoded. An empty last piece is no line. */
-function* pieces(bytes: Uint8Array): Generator<{ piece: Uint8Array; finished: boolean }> {
+function* pieces(bytes: Uint8Array): Generator<Piece> {
   let start = 0
   while (start < bytes.length) {
     const feed = bytes.indexOf(lineFeed, start)

@@ -19,11 +19,12 @@ const sources = { System: 'system', User: 'user', Agent: 'agent' } as const
 
 /**
  * Renders a trace's steps as the ATIF document has them. Pure.
+ * @param before how many steps of the trace come before these
  * @see spec/evidence.md §3
  */
-export function renderSteps(session: TraceSession, steps: readonly TraceStep[]): RenderedStep[] {
+export function renderSteps(session: TraceSession, steps: readonly TraceStep[], before = 0): RenderedStep[] {
   return steps.map((step, index) => ({
-    step_id: index + 1,
+    step_id: before + index + 1,
     timestamp: new Date(step.at).toISOString(),
     source: sources[step.source],
     message: step.message,
