@@ -5,14 +5,15 @@ import { parseBody } from '../../src/protocol/body.ts'
 import { isRefusal } from '../../src/protocol/refusal.ts'
 import { fuzzCases } from '../support/fuzz-cases.ts'
 import { fuzzRuns } from '../support/fuzz-runs.ts'
-import { bodyNameOf, hostFixtures } from '../support/host-fixtures.ts'
+import { bodyNameOf } from '../support/host-fixtures.ts'
+import { fuzzedBodies } from './fixtures.ts'
 import { byteEdit, editedBytes } from './mutate-bytes.ts'
 import { editedText, valueEdit } from './mutate-values.ts'
 import { judgeBody, type RuledBody } from './rules/body-rules.ts'
 import { readStrictly } from './rules/strict-reader.ts'
 
 const encoder = new TextEncoder()
-const bodies = Object.entries(hostFixtures.valid)
+const bodies = Object.entries(fuzzedBodies)
   .filter(([name]) => !/^reply_(dispatched|queue|devices|workspaces|revoked)$/.test(name))
   .map(([, body]) => ({
     name: bodyNameOf(body) as RuledBody,

@@ -8,13 +8,14 @@ import { fuzzRuns } from '../support/fuzz-runs.ts'
 import { hostFixtures } from '../support/host-fixtures.ts'
 import { testKey } from '../support/keys.ts'
 import { eventPlan, makeEvent } from './event-cases.ts'
+import { fuzzedBodies } from './fixtures.ts'
 import { canonicalText } from './raw-seal.ts'
 import { open } from './rules/event-rules.ts'
 import { id } from './rules/rule.ts'
 
 const [host, phone] = [testKey(11), testKey(13)]
 const shared = host.with(phone.publicKey)
-const bodies = Object.values(hostFixtures.valid)
+const bodies = Object.values(fuzzedBodies)
 const texts = bodies.map((body) => Buffer.from(JSON.stringify(body)))
 const cases = fuzzCases('envelopes')
 

@@ -5,14 +5,14 @@ import { isRefusal } from '../../src/protocol/refusal.ts'
 import { parseStrictJson, type StrictJson } from '../../src/protocol/strict-json.ts'
 import { fuzzCases } from '../support/fuzz-cases.ts'
 import { fuzzRuns } from '../support/fuzz-runs.ts'
-import { hostFixtures } from '../support/host-fixtures.ts'
 import { corpus } from './corpus.ts'
+import { fuzzedBodies } from './fixtures.ts'
 import { byteEdit, editedBytes } from './mutate-bytes.ts'
 import { editedText, valueEdit } from './mutate-values.ts'
 import { readStrictly } from './rules/strict-reader.ts'
 
 const encoder = new TextEncoder()
-const bodies = Object.values(hostFixtures.valid)
+const bodies = Object.values(fuzzedBodies)
 const texts = bodies.map((body) => encoder.encode(JSON.stringify(body)))
 const cases = fuzzCases('strict JSON')
 

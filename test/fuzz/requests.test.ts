@@ -5,13 +5,13 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { randomId, systemRandom } from '../../src/seams/random.ts'
 import { fuzzCases } from '../support/fuzz-cases.ts'
 import { fuzzRuns } from '../support/fuzz-runs.ts'
-import { hostFixtures } from '../support/host-fixtures.ts'
 import type { TestKey } from '../support/keys.ts'
 import { type EventPlan, eventPlan, type MadeEvent, makeEvent } from './event-cases.ts'
+import { fuzzedBodies } from './fixtures.ts'
 import { type FuzzedHost, fuzzedHost, relayUrl } from './fuzzed-host.ts'
 import { type Allowed, type HostWorld, judgeEvent } from './rules/event-rules.ts'
 
-const bodies = Object.entries(hostFixtures.valid)
+const bodies = Object.entries(fuzzedBodies)
   .filter(([name]) => !name.startsWith('reply_'))
   .map(([, body]) => body)
 const texts = bodies.map((body) => Buffer.from(JSON.stringify(body)))
