@@ -1,10 +1,17 @@
 import { cpus, release } from 'node:os'
 import { command } from './command.ts'
+import { isolation } from './isolation.ts'
 import { memory } from './memory.ts'
 import { requests } from './requests.ts'
 import { startup } from './startup.ts'
 
-const benches: Readonly<Record<string, () => Promise<void>>> = { command, startup, requests, memory }
+const benches: Readonly<Record<string, () => Promise<void>>> = {
+  command,
+  startup,
+  requests,
+  memory,
+  isolation,
+}
 
 const names = process.argv.slice(2)
 const unknown = names.find((name) => benches[name] === undefined)

@@ -11,8 +11,11 @@ import { makeHome } from './stage.ts'
 
 const devices = 16
 const marks = [10_000, 50_000, 100_000]
-/** Of so many requests one changes a task; a home has room for two thousand changes. */
-const lookingFor = 80
+/**
+ * Of so many requests one changes a task. A change is kept for good, some five kilobytes of it in memory, up to the two
+ * thousand that a home has room for: what is looked for here is what requests leave behind.
+ */
+const lookingFor = 400
 const batch = 10
 
 /**
