@@ -20,8 +20,8 @@ export interface Attention {
 
 /**
  * Keeps a connection to the host until `signal` aborts, and sends what waits whenever that may help: when a connection
- * becomes live, on each presence newer than all before, on a nudge of the host, and once a minute. Resolves when the
- * sending that is under way then has ended; what a sending refuses, it refuses.
+ * becomes live, on each presence newer than all before, on a nudge of the host, and once a minute. A sending that is
+ * under way at the end goes on until the device is closed. What a sending refuses, it refuses.
  * @see spec/wire.md §5
  */
 export async function attend(state: DeviceState, attention: Attention, signal: AbortSignal): Promise<void> {
@@ -57,7 +57,7 @@ export async function attend(state: DeviceState, attention: Attention, signal: A
   release()
   forget()
   watch.close()
-  await sending.close()
+  sending.close()
   if (failure !== null) throw failure
 }
 
@@ -69,8 +69,8 @@ function sendAgain(
   clock: Clock,
   failed: (error: unknown) => void,
   send: (afresh: boolean) => Promise<boolean>,
-): { now(afresh: boolean): void; close(): Promise<void> } {
-  let going: Promise<void> | null = null
+): { now(afresh: boolean): void; close(): void } {
+  let going = false
   let asked: 'no' | 'again' | 'afresh' = 'no'
   let closed = false
   let timer: Timer | null = null
@@ -90,11 +90,13 @@ function sendAgain(
     } catch (error) {
       failed(error)
     }
-    going = null
+    going = false
   }
   const now = (afresh: boolean): void => {
     if (asked !== 'afresh') asked = afresh ? 'afresh' : 'again'
-    if (!closed) going ??= run()
+    if (closed || going) return
+    going = true
+    void run()
   }
   const afreshNow = (): void => {
     timer = null
@@ -102,9 +104,8 @@ function sendAgain(
   }
   return {
     now,
-    async close() {
+    close() {
       closed = true
-      await going
       stopTimer()
     },
   }
