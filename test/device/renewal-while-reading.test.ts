@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Result } from '../../src/protocol/bodies/reply.ts'
 import type { TaskDetail, TaskStep } from '../../src/protocol/task-pages.ts'
+import { pause } from '../../src/seams/clock.ts'
+import type { Disk } from '../../src/seams/disk.ts'
 import { usualAnswer } from '../support/answering-host.ts'
 import { simulatedStage } from './simulated-stage.ts'
 
@@ -45,6 +47,36 @@ describe('P6: a renewal while a turn is followed', () => {
     expect(relay.dialled('device')).toBe(dialled)
     stop.abort()
     await stage.run(staying)
+  })
+})
+
+describe('a send that waits across the end of its grant', () => {
+  it('is signed under the renewal that the relay holds, not sent again under the grant that is over', async () => {
+    const stage = await simulatedStage()
+    const { host, clock } = stage
+    const device = await stage.openPaired()
+    const { device: me, paired } = await device.whoami()
+    const expires = paired?.expires_at ?? 0
+    await clock.advance((expires - 10) * 1000 - clock.nowMs())
+    host.answer = () => null
+    const sent = await stage.run(device.command({ task, action: 'queue', text: 'x', based_on: 1 }))
+    expect(sent.state).toBe('unknown')
+    device.close()
+    const { grant, authorization } = host.grantFor(me, { expires_at: expires + 86_400 })
+    host.publish(authorization)
+    await clock.advance(10_000)
+    host.answer = (heard) => usualAnswer(host, heard)
+    // The disk takes its time, and nothing is planned before the renewal is on it.
+    const slow: Disk = {
+      ...stage.disk,
+      async replace(...args) {
+        if (args[0].endsWith('access.json')) await pause(clock, 1_000)
+        await stage.disk.replace(...args)
+      },
+    }
+    const next = await stage.run(stage.open(5_000, slow))
+    expect(await stage.run(next.flush())).toMatchObject([{ id: sent.id, state: 'accepted' }])
+    expect(host.heard.map(({ request }) => request.grant)).toEqual([null, paired?.grant, grant.grant])
   })
 })
 

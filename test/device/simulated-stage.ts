@@ -17,7 +17,7 @@ export interface SimulatedStage {
   readonly host: AnsweringHost
   readonly disk: Disk
   /** Opens the device, as one more process would. */
-  open(waitMs?: number): Promise<Device>
+  open(waitMs?: number, on?: Disk): Promise<Device>
   /** The same, paired. */
   openPaired(waitMs?: number): Promise<Device>
   /** What `work` gives, while time goes on in steps of 250 ms, for `mostMs` at most. */
@@ -50,9 +50,9 @@ export async function simulatedStage(seed = 1): Promise<SimulatedStage> {
     relay,
     host,
     disk,
-    open: (waitMs = 5_000) =>
+    open: (waitMs = 5_000, on = disk) =>
       openDevice({
-        disk,
+        disk: on,
         clock,
         random: systemRandom,
         dial: relay.dialFor('device'),

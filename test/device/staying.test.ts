@@ -72,6 +72,7 @@ describe('a device that stays', () => {
       },
     ],
     ['a nudge that was heard', (stage: SimulatedStage) => repeat(stage)],
+    ['what a new connection hears again', (stage: SimulatedStage) => stage.relay.cut('device')],
     [
       'a nudge for another',
       (stage: SimulatedStage, me: string) =>
