@@ -31,7 +31,7 @@ describe('a crash', () => {
   })
 })
 
-describe('clocks that disagree', () => {
+describe('P4: clocks that disagree', () => {
   it.each([
     [61, '6[0-2] seconds behind'],
     [600, '10 minutes behind'],
