@@ -2,7 +2,7 @@ import type { NostrEvent } from '../../src/protocol/event.ts'
 import { type Filter, frameText } from '../../src/protocol/relay-frames.ts'
 import type { Clock } from '../../src/seams/clock.ts'
 import type { Dice } from '../support/dice.ts'
-import { type RelayArchive, wants } from './relay-archive.ts'
+import { type RelayArchive, readersOf, wants } from './relay-archive.ts'
 import { type Faults, type Refusing, refusals } from './relay-faults.ts'
 
 /** An event that a hostile relay shows to whoever is named, without having been sent it. */
@@ -115,7 +115,7 @@ function subscribe(state: State, id: string, filters: readonly Filter[]): void {
   state.subscriptions.set(id, filters)
   const anyAge = faults.happens('ignore since')
   archive.ask(filters)
-  const stored = archive.query(filters, state.keys, anyAge).slice(0, archive.historyMax)
+  const stored = archive.query(filters, state.keys, anyAge)
   const early = faults.happens('EOSE early')
   if (early) say(state, ['EOSE', id])
   for (const event of stored) say(state, ['EVENT', id, event])
@@ -156,8 +156,7 @@ function answer(state: State, event: NostrEvent): void {
 function offer(state: State, event: NostrEvent): void {
   if (state.mute || state.over) return
   for (const [id, filters] of state.subscriptions) {
-    const mine = [event.pubkey, ...event.tags.filter((tag) => tag[0] === 'p').map((tag) => tag[1] ?? '')]
-    if (!mine.some((key) => state.keys.has(key))) continue
+    if (!readersOf(event).some((key) => state.keys.has(key))) continue
     if (filters.some((filter) => wants(filter, event, false))) deliver(state, id, event)
   }
 }

@@ -23,27 +23,36 @@ export function relayArchive(): RelayArchive {
   const shown: NostrEvent[] = []
   const stored = new Map<string, NostrEvent>()
   const asked: Filter[] = []
+  const byReader = new Map<string, NostrEvent[]>()
   const archive: RelayArchive = {
     shown,
     stored,
     asked,
-    historyMax: 60,
+    historyMax: 20,
     onShown() {},
     show(event) {
       shown.push(event)
       archive.onShown(event)
     },
     ask: (filters) => void asked.push(...filters),
-    store: (event) => void stored.set(event.id, event),
+    store(event) {
+      if (stored.has(event.id)) return
+      stored.set(event.id, event)
+      for (const key of readersOf(event)) byReader.get(key)?.push(event) ?? byReader.set(key, [event])
+    },
     query(filters, keys, anyAge) {
+      const readable = [...keys].flatMap((key) => byReader.get(key) ?? [])
       const found = new Set<NostrEvent>()
       for (const filter of filters) {
-        const matching = [...stored.values()]
-          .reverse()
-          .filter((event) => mayRead(event, keys) && wants(filter, event, anyAge))
-        for (const event of matching.slice(0, filter.limit ?? matching.length)) found.add(event)
+        let left = Math.min(filter.limit ?? archive.historyMax, archive.historyMax)
+        for (let index = readable.length - 1; index >= 0 && left > 0; index -= 1) {
+          const event = readable[index]
+          if (event === undefined || !wants(filter, event, anyAge)) continue
+          found.add(event)
+          left -= 1
+        }
       }
-      return [...found]
+      return [...found].slice(0, archive.historyMax)
     },
   }
   return archive
@@ -51,9 +60,10 @@ export function relayArchive(): RelayArchive {
 
 /** Whether a filter asks for an event. */
 export function wants(filter: Filter, event: NostrEvent, anyAge: boolean): boolean {
-  if (filter.kinds?.includes(event.kind) === false || filter.authors?.includes(event.pubkey) === false)
+  const { created_at: date } = event
+  if (!anyAge && (date < (filter.since ?? 0) || date > (filter.until ?? Number.POSITIVE_INFINITY)))
     return false
-  if (!anyAge && (event.created_at < (filter.since ?? 0) || event.created_at > (filter.until ?? Infinity)))
+  if (filter.kinds?.includes(event.kind) === false || filter.authors?.includes(event.pubkey) === false)
     return false
   return Object.entries(filter).every(([name, values]) => {
     if (!name.startsWith('#') || !Array.isArray(values)) return true
@@ -61,6 +71,7 @@ export function wants(filter: Filter, event: NostrEvent, anyAge: boolean): boole
   })
 }
 
-function mayRead(event: NostrEvent, keys: ReadonlySet<string>): boolean {
-  return keys.has(event.pubkey) || event.tags.some((tag) => tag[0] === 'p' && keys.has(tag[1] ?? ''))
+/** The keys that may read an event: its author's and its recipients'. */
+export function readersOf(event: NostrEvent): string[] {
+  return [event.pubkey, ...event.tags.filter((tag) => tag[0] === 'p').map((tag) => tag[1] ?? '')]
 }
