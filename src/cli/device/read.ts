@@ -1,19 +1,17 @@
 import type { Device } from '../../device/device.ts'
-import { isRefusal } from '../../protocol/refusal.ts'
 import type { TaskDetail, TaskStep } from '../../protocol/task-pages.ts'
-import { pause } from '../../seams/clock.ts'
 import type { Door } from '../door.ts'
 import { type Answer, colours, facts } from '../output.ts'
-import { jsonLine, printable, printableBlock } from '../printable.ts'
+import { printable, printableBlock } from '../printable.ts'
+import { cursorAfter, follow } from './follow.ts'
 import { hinted } from './hints.ts'
 import { type DeviceChoices, withDevice } from './open.ts'
 import { whileStaying } from './stay.ts'
 
-const followMs = 1_000
-
 /**
  * The transcript of a turn, the current one when none is named, oldest step first. With `follow` from that turn on:
- * each turn to its end, until the current one is over and no message waits; what waits in the outbox is sent meanwhile.
+ * each turn to its end, until the current one is over and no message waits, also while nobody answers for a time; what
+ * waits in the outbox is sent meanwhile.
  * Refuses `stale` for a turn that is not there.
  */
 export async function read(
@@ -22,67 +20,12 @@ export async function read(
   choices: DeviceChoices & { follow?: true | undefined; turn?: number | undefined },
 ): Promise<Answer | null> {
   const look = async (device: Device) => {
-    if (choices.follow === true) return whileStaying(device, () => follow(door, device, task, choices.turn))
+    if (choices.follow === true)
+      return whileStaying(device, () => follow(door, device, task, { from: choices.turn, show: stepText }))
     const whole = await readWhole(device, task, choices.turn)
     return { json: whole, text: headText(whole, choices.turn) + whole.steps.map(stepText).join('') }
   }
   return hinted('look', task, () => withDevice(door, choices, look))
-}
-
-async function follow(door: Door, device: Device, task: string, from: number | undefined): Promise<null> {
-  const tell = teller(door)
-  let turn = from ?? (await device.read(task, { limit: 1 })).turn
-  let step = 0
-  for (;;) {
-    const detail = await device.read(task, { cursor: cursorAfter(turn, step) })
-    for (const one of detail.steps) {
-      door.out(door.json ? jsonLine(one) : stepText(one))
-      step = one.step
-    }
-    if (detail.next !== null) continue
-    if (detail.turn > turn) {
-      turn += 1
-      step = 0
-      continue
-    }
-    const why = await waitsFor(device, detail)
-    if (why === null) return null
-    tell(why)
-    await pause(door.clock, followMs)
-  }
-}
-
-/** Why a follower who has seen all of the current turn goes on, in words if there is something to say; else null. */
-async function waitsFor(
-  device: Device,
-  { task, turn, phase, note, revision }: TaskDetail,
-): Promise<string | null> {
-  if (phase === 'running') return ''
-  if (phase === 'queued') return `turn ${turn} has not started${note === null ? '' : `: ${note}`}`
-  try {
-    const held = await device.queue(task, { action: 'list' })
-    if (held.items.length > 0) return `turn ${turn} is over, and messages wait`
-    // Another revision: the next turn may have begun between the two answers.
-    return held.revision === revision ? null : ''
-  } catch (error) {
-    // A device that may only observe does not see the queue: it follows as far as the turn that it sees.
-    if (isRefusal(error, 'missing_right')) return null
-    throw error
-  }
-}
-
-/** Tells a person what is waited for, once until it changes. */
-function teller(door: Door): (why: string) => void {
-  let told = ''
-  return (why) => {
-    if (why !== told && why !== '' && !door.json) door.err(`${printable(why)}\n`)
-    told = why
-  }
-}
-
-/** The cursor for what comes after a step of a turn; 0 is before the first. */
-function cursorAfter(turn: number, step: number): string {
-  return `${turn}+${step}`
 }
 
 /** Every page of one turn: of the current one from its end back, of a named one from its start on. */
