@@ -72,9 +72,7 @@ async function accept(
   const request = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const next = withCommand(before, { task, command, request, receipt })
   await handle.commit(task_id, next, () =>
-    handle.locked(handle.layout.lock, () =>
-      handle.identities.reserve({ command_id, task_id, submit: action.type === 'submit' }, sender),
-    ),
+    handle.reserve({ command_id, task_id, submit: action.type === 'submit' }, sender),
   )
   return receipt
 }

@@ -1,8 +1,9 @@
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Disk, DiskLock } from '../../seams/disk.ts'
-import { type Identities, openIdentities } from './identities.ts'
+import { type CommandSender, type Identities, type Identity, openIdentities } from './identities.ts'
 import type { StoreLayout } from './layout.ts'
 import type { OpenedStore } from './open.ts'
+import { sharedReservations } from './reservations.ts'
 import { encodeTaskFile, type VerifiedTask } from './task-file.ts'
 import { type VerifiedTasks, verifiedTasks } from './verified-tasks.ts'
 
@@ -18,6 +19,11 @@ export interface StoreHandle {
   lock(path: string): Promise<DiskLock>
   /** Runs `work` under the lock at `path`. */
   locked<T>(path: string, work: () => Promise<T>): Promise<T>
+  /**
+   * Reserves a command id, durably, under `tasks.lock`; calls at the same time share a write.
+   * @throws what `Identities.reserve` says of it
+   */
+  reserve(identity: Identity, sender: CommandSender): Promise<void>
   /**
    * Writes a task's file, durably. The caller holds the task's lock.
    * @param reserve what must be durable before, run once it is known that the file is not too large; what it refuses
@@ -62,6 +68,18 @@ export function storeHandle(
     return disk.lock(path, waitMs, { create: path !== layout.lock, volatile: true })
   }
 
+  const locked = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
+    const held = await lock(path)
+    try {
+      // Another call may have failed, or the store been replaced, while this one waited.
+      refuseUnlessOpen()
+      await checkLockFile(disk, store)
+      return await work()
+    } finally {
+      await held.release()
+    }
+  }
+
   return {
     disk,
     layout,
@@ -74,17 +92,8 @@ export function storeHandle(
       await disk.checkDirectory(layout.tasks)
       await checkLockFile(disk, store)
     },
-    async locked(path, work) {
-      const held = await lock(path)
-      try {
-        // Another call may have failed, or the store been replaced, while this one waited.
-        refuseUnlessOpen()
-        await checkLockFile(disk, store)
-        return await work()
-      } finally {
-        await held.release()
-      }
-    },
+    locked,
+    reserve: sharedReservations((wishes) => locked(layout.lock, () => identities.reserve(wishes))),
     async commit(taskId, next, reserve) {
       const bytes = encodeTaskFile(next)
       let refused = false

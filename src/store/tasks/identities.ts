@@ -1,8 +1,9 @@
 import { identitiesBytesMax, identitiesMax, ownerSharePercent, tasksMax } from '../../limits.ts'
-import { Refusal } from '../../protocol/refusal.ts'
+import { isRefusal, Refusal } from '../../protocol/refusal.ts'
 import { isIdentifier } from '../../protocol/text.ts'
 import type { Disk, FileIdentity } from '../../seams/disk.ts'
 import type { StoreLayout } from './layout.ts'
+import type { Granted, Wish } from './reservations.ts'
 import { isSameIdentity } from './same-identity.ts'
 
 /** One accepted command id: what makes it impossible to use it again, even in another task. */
@@ -26,12 +27,12 @@ export interface Identities {
    */
   requireOwned(taskId: string, commandIds: Iterable<string>): Promise<void>
   /**
-   * Reserves a command id, durably. The caller holds `tasks.lock`. An id that this task has already is fine: an
-   * earlier attempt crashed before its task file was written.
-   * @throws `command_conflict` when another task has it; `limit_exceeded` when ids or tasks are used up, for a device
-   * when only the owner's share of them is left
+   * Reserves command ids, durably and in one write. The caller holds `tasks.lock`. An id that its task has already is
+   * fine: an earlier attempt crashed before its task file was written.
+   * @returns for each wish null, or its refusal: `command_conflict` when another task has the id; `limit_exceeded` when
+   * ids or tasks are used up, for a device when only the owner's share of them is left
    */
-  reserve(identity: Identity, sender: CommandSender): Promise<void>
+  reserve(wishes: readonly Wish[]): Promise<Granted[]>
 }
 
 /** Whose wish a store command carries out. A tenth of what a store can hold is kept for the owner. */
@@ -73,15 +74,12 @@ export function openIdentities(
     return contents
   }
 
-  async function append(contents: Contents, identity: Identity): Promise<void> {
-    const line = identityLine(identity)
-    if (contents.completeBytes + line.length > identitiesBytesMax) {
-      throw new Refusal('limit_exceeded', 'the log of command ids is full')
-    }
+  async function append(contents: Contents, granted: readonly Identity[]): Promise<void> {
+    const lines = Buffer.concat(granted.map(identityLine))
     seen = null
-    await write(() => appendLine(disk, path, contents.completeBytes, line))
-    note(contents, identity)
-    contents.completeBytes += line.length
+    await write(() => appendLines(disk, path, contents.completeBytes, lines))
+    for (const identity of granted) note(contents, identity)
+    contents.completeBytes += lines.length
     const after = await disk.identity(path)
     if (after?.size === BigInt(contents.completeBytes)) seen = { identity: after, contents }
   }
@@ -94,12 +92,39 @@ export function openIdentities(
       const contents = await current()
       for (const id of commandIds) requireOwner(contents, id, taskId)
     },
-    async reserve(identity, sender) {
+    async reserve(wishes) {
       const contents = await current()
-      if (isReserved(contents, identity, sender)) return
-      await append(contents, identity)
+      const { granted, outcomes } = judge(contents, wishes)
+      if (granted.length > 0) await append(contents, granted)
+      return outcomes
     },
   }
+}
+
+/** Judges each wish as if those before it had been written. */
+function judge(
+  { owners, submitted, completeBytes }: Contents,
+  wishes: readonly Wish[],
+): { granted: Identity[]; outcomes: Granted[] } {
+  const then: Contents = { owners: new Map(owners), submitted: new Set(submitted), completeBytes }
+  const granted: Identity[] = []
+  const outcomes = wishes.map(({ identity, sender }): Granted => {
+    try {
+      if (isReserved(then, identity, sender)) return null
+      const bytes = identityLine(identity).length
+      if (then.completeBytes + bytes > identitiesBytesMax) {
+        throw new Refusal('limit_exceeded', 'the log of command ids is full')
+      }
+      note(then, identity)
+      then.completeBytes += bytes
+      granted.push(identity)
+      return null
+    } catch (error) {
+      if (isRefusal(error)) return error
+      throw error
+    }
+  })
+  return { granted, outcomes }
 }
 
 /** The line of an accepted command, newline included. */
@@ -149,11 +174,16 @@ function shareOf(bound: number, sender: CommandSender): number {
   return sender === 'owner' ? bound : Math.floor((bound * (100 - ownerSharePercent)) / 100)
 }
 
-async function appendLine(disk: Disk, path: string, completeBytes: number, line: Uint8Array): Promise<void> {
+async function appendLines(
+  disk: Disk,
+  path: string,
+  completeBytes: number,
+  lines: Uint8Array,
+): Promise<void> {
   const file = await disk.openAppend(path)
   try {
     if ((await file.size()) > completeBytes) await file.truncate(completeBytes)
-    await file.append(line)
+    await file.append(lines)
   } finally {
     await file.close()
   }
