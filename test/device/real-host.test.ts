@@ -6,7 +6,7 @@ import { openDevice } from '../../src/device/client.ts'
 import type { Device } from '../../src/device/device.ts'
 import { switchOn } from '../../src/host/autostart/change-policy.ts'
 import type { Launcher } from '../../src/host/supervise/launch-owner.ts'
-import { systemClock } from '../../src/seams/clock.ts'
+import { nowSeconds, systemClock } from '../../src/seams/clock.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import type { DialRelay } from '../../src/seams/relay-socket.ts'
 import { dialRelay } from '../../src/seams/ws-relay-socket.ts'
@@ -61,7 +61,7 @@ const cuttingDial: DialRelay = (url, events) => {
   }
 }
 
-async function openPaired(waitMs = 5_000): Promise<Device> {
+async function openPaired(waitMs = 5_000, code?: string): Promise<Device> {
   const dir = await mkdtemp(join(await tempDir(), 'device-'))
   const device = await openDevice({
     disk: realDisk,
@@ -73,7 +73,7 @@ async function openPaired(waitMs = 5_000): Promise<Device> {
     waitMs,
   })
   devices.push(device)
-  await device.redeem(await stage.invite())
+  await device.redeem(code ?? (await stage.invite()))
   return device
 }
 
@@ -183,4 +183,32 @@ describe('a device and a real host', () => {
     expect(await of(here)).toEqual(live)
     expect(entries).toHaveLength(60)
   }, 120_000)
+
+  it('a grant is renewed while its device talks, and the device goes on under the new one past the end of the first', async () => {
+    const grant_expires_at = nowSeconds(clock) + 400
+    const { code } = await stage.operator.invite({
+      rights: ['observe', 'operate'],
+      grant_expires_at,
+      relay: null,
+    })
+    const device = await openPaired(5_000, code)
+    const created = await device.create({ title: 'Long', prompt: 'Go.', workspace: 'site' })
+    const held = async () => (await device.whoami()).paired
+    const first = await held()
+    clock.advance(310_000)
+    await device.workspaces()
+    await until(async () => (await held())?.grant !== first?.grant)
+    const renewed = await held()
+    expect(renewed).toEqual({
+      ...first,
+      grant: renewed?.grant,
+      issued_at: expect.toSatisfy((at: number) => at >= grant_expires_at - 90),
+      expires_at: expect.toSatisfy((at: number) => at > grant_expires_at),
+    })
+    // Past the first grant's end only the renewed one can be heard.
+    clock.advance(100_000)
+    const sent = await device.command({ task: created.task, action: 'queue', text: 'And then.' })
+    expect(sent.state).toBe('accepted')
+    expect((await journal()).map(({ sender }) => sender.grant)).toEqual([renewed?.grant])
+  }, 60_000)
 })

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makePlace, type Place } from '../support/door.ts'
 
-/** Says its prompt, and after a while, just before it ends, what it is about. */
-const script = 'cat /run/drawbridge/turn/prompt.txt; sleep 1.5; echo RESULT; echo ERR >&2'
+/**
+ * Says its prompt, and after a while, just before it ends, what it is about. The first turn gives a busy machine the
+ * time to queue two messages and to start following.
+ */
+const prompt = '/run/drawbridge/turn/prompt.txt'
+const script = `cat ${prompt}; grep -q One ${prompt} && sleep 8; sleep 0.5; echo RESULT; echo ERR >&2`
 
 let place: Place
 
