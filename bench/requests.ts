@@ -49,7 +49,9 @@ export async function requests(): Promise<void> {
       const days: Day[] = []
       for (const device of fleet) days.push(await beginDay(device))
       const scene = { inside, fleet, days, each }
-      await answered(scene, await openFloors(home))
+      const floors = await openFloors(home)
+      await answered(scene, floors)
+      await floors.close()
       if (devices === sampled) await whereTimeGoes(scene)
       for (const device of fleet) device.close()
     } finally {
@@ -143,6 +145,7 @@ interface Floors {
   /** Milliseconds of one verify, decrypt, encrypt and sign, the median of many. */
   answer(): Promise<number>
   say(): Promise<string>
+  close(): Promise<void>
 }
 
 async function openFloors(home: string): Promise<Floors> {
@@ -160,5 +163,6 @@ async function openFloors(home: string): Promise<Floors> {
       const replace = await median(50, () => durableReplace(home, 'floor', Buffer.alloc(8_192)))
       return `durable append ${append.toFixed(2)} ms, durable replacement ${replace.toFixed(2)} ms`
     },
+    close: () => log.close(),
   }
 }
