@@ -118,7 +118,8 @@ function subscribe(state: State, id: string, filters: readonly Filter[]): void {
   const stored = archive.query(filters, state.keys, anyAge)
   const early = faults.happens('EOSE early')
   if (early) say(state, ['EOSE', id])
-  for (const event of stored) say(state, ['EVENT', id, event])
+  for (const event of stored)
+    if (!faults.happens('lose a delivery', event.pubkey)) say(state, ['EVENT', id, event])
   if (early || faults.happens('EOSE never')) return
   say(state, ['EOSE', id])
   if (faults.happens('EOSE twice')) say(state, ['EOSE', id])
