@@ -48,7 +48,9 @@ export async function act(
     deps.counters.count('expired_meanwhile')
     return null
   }
-  const reply = answer(deps, asked, result)
+  // What was only looked at must not follow its reader past a revocation; what had an effect is told as it is.
+  const isGone = hasNoEffect(keeping) && epochOf(deps.book.read(), asked.signer) !== kept.epoch
+  const reply = answer(deps, asked, isGone ? refused('revoked') : result)
   if (keeping === 'effect') await deps.replies.save({ ...kept, reply })
   else if (keeping !== 'none') deps.replies.ride({ ...kept, reply })
   return reply
@@ -91,6 +93,10 @@ export function answer(
 /** What is kept of a request before it is answered. */
 export function keptFor(deps: Pick<ActDeps, 'book'>, asked: Asked): KeptReply {
   return { ...answeredOf(asked), epoch: epochOf(deps.book.read(), asked.signer), reply: null }
+}
+
+function hasNoEffect(keeping: ReturnType<typeof keepingOf>): boolean {
+  return keeping === 'none' || keeping === 'read'
 }
 
 async function resultOf(deps: ActDeps, asked: Asked, principal: Principal, op: Operation): Promise<Result> {

@@ -19,6 +19,8 @@ export interface Publications {
   /** A connection became live: whatever has no answer, and is not waiting on it already, goes out on it. */
   resend(): void
   count(): number
+  /** Gives up, as unknown, what waits for one recipient. */
+  withdraw(recipient: string): void
   /** Ends the rest as unknown. */
   close(): void
 }
@@ -68,6 +70,10 @@ export function createPublications(
         if (current?.isPending(publication.event.id) === false) attempt(state, publication)
     },
     count: () => state.waiting.size,
+    withdraw(recipient) {
+      for (const publication of [...state.waiting.values()])
+        if (isFor(publication.event, recipient)) settle(state, publication, unknown)
+    },
     close() {
       state.slow?.timer.cancel()
       state.slow = null
@@ -173,6 +179,10 @@ function settle(state: State, publication: Publication, outcome: PublishOutcome)
   state.bytes -= sizeOf(publication.event)
   for (const connection of state.connections()) connection.forget(publication.event.id)
   publication.resolve(outcome)
+}
+
+function isFor({ tags }: NostrEvent, recipient: string): boolean {
+  return tags.some(([name, to]) => name === 'p' && to === recipient)
 }
 
 /** About what an event costs while it waits, in bytes. */

@@ -25,6 +25,8 @@ export interface RelayLink {
    * @param slot gives up what waits under the same name
    */
   publish(event: NostrEvent, freshUntil: number, slot?: string): Promise<PublishOutcome>
+  /** Gives up what waits for one recipient. */
+  withdraw(recipient: string): void
   close(): void
 }
 
@@ -101,6 +103,7 @@ export function createRelayLink(options: RelayLinkOptions): RelayLink {
     state: () => stateOf(state),
     limits: () => state.knowledge.limits(),
     publish: (event, freshUntil, slot) => state.publications.publish(event, freshUntil, slot),
+    withdraw: state.publications.withdraw,
     close: () => close(state),
   }
 }

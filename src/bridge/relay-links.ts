@@ -23,6 +23,8 @@ export interface RelayLinks {
    * @param slot gives up what waits at that relay under the same name
    */
   publish(relay: string, event: NostrEvent, freshUntil: number, slot?: string): Promise<PublishOutcome>
+  /** Gives up what waits for one recipient, at every relay: its publication ends as unknown. */
+  withdraw(recipient: string): void
   /** Resolves when nothing waits to be published any more. */
   drained(): Promise<void>
   close(): void
@@ -83,6 +85,9 @@ export function createRelayLinks(
       publishing.add(done)
       void done.finally(() => publishing.delete(done))
       return done
+    },
+    withdraw(recipient) {
+      for (const link of links.values()) link.withdraw(recipient)
     },
     drained: async () => {
       while (publishing.size > 0) await Promise.all(publishing)

@@ -151,6 +151,7 @@ export async function openServiceParts(
     forget(device) {
       replies.drop(device)
       keys.drop(device)
+      links.withdraw(device)
       void side.commands.evaluateAll()
     },
   }

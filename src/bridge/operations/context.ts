@@ -20,7 +20,7 @@ export interface AccessContext {
   readonly clock: Clock
   readonly random: Random
   readonly book: AccessBook
-  /** Forgets what is remembered of a device beside the book: kept answers, conversation keys. */
+  /** Forgets what is remembered of a device beside the book: kept answers, conversation keys, what was to be sent. */
   forget(device: string): void
 }
 
