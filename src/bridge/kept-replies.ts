@@ -10,7 +10,7 @@ import { hexId, publicKey, unixSeconds } from '../protocol/keys.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import { parseStrictJson } from '../protocol/strict-json.ts'
 import { type Clock, nowSeconds } from '../seams/clock.ts'
-import type { Disk } from '../seams/disk.ts'
+import type { AppendFile, Disk } from '../seams/disk.ts'
 import { groupWriter } from './group-writer.ts'
 import type { Log } from './log.ts'
 
@@ -58,13 +58,15 @@ export async function openKeptReplies(
   for (const entry of decode(await disk.read(path, keptRepliesBytesMax))) {
     if (entry.epoch >= epochOf(entry.signer)) memory.put(entry)
   }
-  let file = await rewrite(disk, path, memory.all())
+  let file: AppendFile | null = await rewrite(disk, path, memory.all())
   let fileBytes = await file.size()
 
   const writer = groupWriter(async (block) => {
     const bytesMax = Math.min(keptRepliesBytesMax, Math.max(keptRepliesCompactBytes, 2 * memory.bytes()))
-    if (fileBytes + block.length > bytesMax) {
-      await file.close()
+    if (file === null || fileBytes + block.length > bytesMax) {
+      await file?.close()
+      // A rewrite that fails leaves no file to append to: the next save rewrites it.
+      file = null
       file = await rewrite(disk, path, memory.all())
       // What is being written is in memory already, so the new file has it.
       fileBytes = await file.size()
@@ -90,7 +92,7 @@ export async function openKeptReplies(
     size: () => memory.all().length,
     async close() {
       await writer.flush().catch(() => deps.log.warn('the last answers could not be kept', { file: path }))
-      await file.close()
+      await file?.close()
     },
   }
 }
@@ -149,7 +151,7 @@ function createMemory(clock: Clock) {
 
 const schemaLine = '{"schema":"drawbridge.replies.v1"}\n'
 
-async function rewrite(disk: Disk, path: string, entries: KeptReply[]) {
+async function rewrite(disk: Disk, path: string, entries: KeptReply[]): Promise<AppendFile> {
   await disk.replace(path, encodeFile(entries))
   return await disk.openAppend(path)
 }

@@ -132,6 +132,27 @@ describe('kept replies', () => {
     expect([again.find(id(3)) !== null, again.find(id(5)) !== null]).toEqual([true, true])
   })
 
+  it('a rewrite that found no room is made up for by the next save, however small', async () => {
+    let isFull = false
+    const filling: Disk = {
+      ...realDisk,
+      replace: (file, bytes, temporary) =>
+        isFull ? Promise.reject(new Refusal('io', 'no room')) : realDisk.replace(file, bytes, temporary),
+    }
+    const replies = await open(0, filling)
+    const big = { ...someEvent(1), content: 'x'.repeat(100_000) }
+    const save = () => replies.save(reply(1, { reply: big }))
+    isFull = true
+    const untilFull = async () => {
+      for (let saves = 0; saves < 100; saves += 1) await save()
+    }
+    await expect(untilFull()).rejects.toMatchObject({ code: 'io' })
+    isFull = false
+    await replies.save(reply(200, { reply: null }))
+    await replies.close()
+    expect((await open()).find(id(200))).toMatchObject({ reply: null })
+  })
+
   it('never lets its file pass 64 MiB, however much is fresh, and then refuses rate_limited', async () => {
     const replies = await open()
     const large = { ...someEvent(1), content: 'x'.repeat(400_000) }
