@@ -27,7 +27,8 @@ export interface ActDeps {
 /**
  * Acts on an admitted request and signs the answer, keeping both as its operation asks: what has an effect is durable
  * before the act, and its answer before it is given.
- * @returns what to publish, or null when the request expired meanwhile or its answer could not be kept
+ * @returns what to publish, or null when the request expired meanwhile. Throws when what was done cannot be kept: an
+ * answer that is asked for once more is then that of the same act
  * @see spec/wire.md §7, steps 6 and 7
  */
 export async function act(
@@ -41,7 +42,9 @@ export async function act(
   try {
     if (keeping === 'effect') await deps.replies.save(kept)
   } catch (error) {
-    return answer(deps, asked, failure(deps, asked, op, error))
+    const reply = answer(deps, asked, failure(deps, asked, op, error))
+    deps.replies.ride({ ...kept, reply })
+    return reply
   }
   const result = await resultOf(deps, asked, principal, op)
   if (asked.head.expires_at <= nowSeconds(deps.context.clock)) {
@@ -51,7 +54,7 @@ export async function act(
   // What was only looked at must not follow its reader past a revocation; what had an effect is told as it is.
   const isGone = hasNoEffect(keeping) && epochOf(deps.book.read(), asked.signer) !== kept.epoch
   const reply = answer(deps, asked, isGone ? refused('revoked') : result)
-  if (keeping === 'effect') await deps.replies.save({ ...kept, reply })
+  if (keeping === 'effect') await saveAnswer(deps, { ...kept, reply }, result)
   else if (keeping !== 'none') deps.replies.ride({ ...kept, reply })
   return reply
 }
@@ -93,6 +96,17 @@ export function answer(
 /** What is kept of a request before it is answered. */
 export function keptFor(deps: Pick<ActDeps, 'book'>, asked: Asked): KeptReply {
   return { ...answeredOf(asked), epoch: epochOf(deps.book.read(), asked.signer), reply: null }
+}
+
+/** Nothing happened for a refusal, so it is told also when there is no room to keep it yet. */
+async function saveAnswer(deps: ActDeps, kept: KeptReply, result: Result): Promise<void> {
+  try {
+    await deps.replies.save(kept)
+  } catch (error) {
+    if (result.status === 'ok') throw error
+    deps.log.warn('a refusal could not be kept at once', { reason: reasonOf(error) })
+    deps.replies.ride(kept)
+  }
 }
 
 function hasNoEffect(keeping: ReturnType<typeof keepingOf>): boolean {
