@@ -14,8 +14,11 @@ export interface ForeignRelay {
   close(): Promise<void>
 }
 
-/** @param caches its two caches, which answer for what it was asked before; off unless a test is about them */
-export async function nostrRelay({ caches = false } = {}): Promise<ForeignRelay> {
+/**
+ * @param caches its two caches, which answer for what it was asked before; off unless a test is about them
+ * @param ignoresAuthors forgets whose events were asked for
+ */
+export async function nostrRelay({ caches = false, ignoresAuthors = false } = {}): Promise<ForeignRelay> {
   const kept = new Map<string, Event>()
   const ttl = caches ? {} : { filterResultCacheTtl: 0, eventHandlingResultCacheTtl: 0 }
   const relay = new NostrRelay(new Shelf(kept), { hostname: '127.0.0.1', logLevel: LogLevel.ERROR, ...ttl })
@@ -26,7 +29,10 @@ export async function nostrRelay({ caches = false } = {}): Promise<ForeignRelay>
     relay.handleConnection(socket)
     socket.on('message', async (data) => {
       try {
-        await relay.handleMessage(socket, await validator.validateIncomingMessage(data))
+        const message = await validator.validateIncomingMessage(data)
+        const [type, name, ...filters] = message
+        const asked = type === 'REQ' ? filters.map(({ authors: _authors, ...rest }) => rest) : []
+        await relay.handleMessage(socket, ignoresAuthors && type === 'REQ' ? [type, name, ...asked] : message)
       } catch (error) {
         socket.send(JSON.stringify(['NOTICE', String(error)]))
       }
