@@ -13,6 +13,12 @@ export interface Keeper {
   stop(): void
 }
 
+/** From the first who wants a connection to the last. One may begin before the one before it has seen its end. */
+interface Stay {
+  readonly end: Promised<void>
+  over: boolean
+}
+
 /**
  * @param deps.begin called once, before a connection is held
  * @param deps.current the connection, dialled when there is none
@@ -29,20 +35,21 @@ export function createKeeper(deps: {
 }): Keeper {
   const { clock, current, renew, lifetimeMs } = deps
   let wanted = 0
-  let unwanted: Promised<void> = promised()
+  let stay = newStay()
   let running: Promise<void> = Promise.resolve()
 
-  const run = async (stop: Promise<void>): Promise<void> => {
+  const run = async (mine: Stay): Promise<void> => {
+    const stop = mine.end.promise
     let failures = 0
-    await deps.begin()
-    while (wanted > 0) {
+    if (!mine.over) await deps.begin()
+    while (!mine.over) {
       const link = current()
       const live = await Promise.race([link.live, stop])
       if (live === undefined) return
       if (live.ok) {
         failures = 0
         await within(clock, Promise.race([link.ended, stop]), lifetimeMs)
-        if (wanted === 0) return
+        if (mine.over) return
         if (link.isOpen()) await renew()
         else await within(clock, stop, deviceRetryMs)
       } else {
@@ -56,22 +63,31 @@ export function createKeeper(deps: {
     keep() {
       wanted += 1
       if (wanted === 1) {
-        unwanted = promised()
-        const stop = unwanted.promise
-        running = running.then(() => run(stop))
+        const begun = newStay()
+        stay = begun
+        running = running.then(() => run(begun))
       }
       let mine = true
       return () => {
         if (!mine) return
         mine = false
         wanted -= 1
-        if (wanted === 0) unwanted.resolve()
+        if (wanted === 0) end(stay)
       }
     },
     isKeeping: () => wanted > 0,
     stop() {
       wanted = 0
-      unwanted.resolve()
+      end(stay)
     },
   }
+}
+
+function newStay(): Stay {
+  return { end: promised(), over: false }
+}
+
+function end(stay: Stay): void {
+  stay.over = true
+  stay.end.resolve()
 }
