@@ -30,8 +30,9 @@ export function refusalText(error: unknown, json: boolean): string {
   return `drawbridge: ${printable(message)} (${code})\n${next}`
 }
 
-/** Exit 69 says that the service is not running, 130 that a person interrupted, 1 is any other refusal. */
+/** Exit 64 is wrong usage, 69 says that the service is not running, 130 that a person interrupted, 1 any other refusal. */
 export function exitCodeOf(error: unknown): number {
+  if (isRefusal(error, 'usage')) return 64
   if (isRefusal(error, 'interrupted')) return 130
   return isRefusal(error, 'not_running') ? 69 : 1
 }

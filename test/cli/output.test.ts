@@ -32,6 +32,7 @@ describe('what the door prints', () => {
 
   it('only a service that is not running exits 69', () => {
     expect(exitCodeOf(new Refusal('not_running', 'no service'))).toBe(69)
+    expect(exitCodeOf(new Refusal('usage', 'two keys'))).toBe(64)
     expect(exitCodeOf(refusal)).toBe(1)
   })
 

@@ -106,6 +106,13 @@ const hints: Readonly<Record<Asked, Hints>> = {
   send_now: { ...editHints, unsupported: busy },
 }
 
+/** What this device finds by itself before anything is asked, by the field that it names, whatever was to be asked. */
+const ownFindings: Readonly<Record<string, string>> = {
+  issued_at: 'set the clock right',
+  relay:
+    'a relay is a wss:// address; one at ws:// on this computer, for trying things, needs --loopback-test',
+}
+
 /** The line that says what to do about `code`, if there is one. */
 export function hintFor(asked: Asked, code: RefusalCode, task = 'TASK'): string | undefined {
   return hints[asked][code]?.replaceAll('TASK', task)
@@ -117,8 +124,7 @@ export async function hinted<T>(asked: Asked, task: string | undefined, run: () 
     return await run()
   } catch (error) {
     if (!isRefusal(error) || error.hint !== undefined) throw error
-    // That is this device's own finding about its clock, whatever was asked.
-    const hint = error.field === 'issued_at' ? 'set the clock right' : hintFor(asked, error.code, task)
+    const hint = ownFindings[error.field ?? ''] ?? hintFor(asked, error.code, task)
     if (hint === undefined) throw error
     const { code, message, field, missing } = error
     throw new Refusal(code, message, {
