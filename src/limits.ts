@@ -123,6 +123,7 @@ export const subscriptionIdChars = 16
 // The embedded relay
 export const relayEventSeconds = 691_200
 export const relayBytesMax = 67_108_864
+export const relayGuestPercent = 50
 export const relaySubscriptionsMax = 16
 export const relayFiltersMax = 8
 export const filterValuesMax = 1_024

@@ -46,7 +46,7 @@ export interface Relay {
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   await loadFastCrypto()
   const { clock, random, serves } = options
-  const hub: Hub = { store: createRelayStore(clock), clock, random, serves, listeners: new Set() }
+  const hub: Hub = { store: createRelayStore(clock, serves), clock, random, serves, listeners: new Set() }
   const http = createServer(answerHttp)
   const sockets = new WebSocketServer({
     server: http,

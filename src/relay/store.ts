@@ -1,4 +1,4 @@
-import { relayBytesMax, relayEventSeconds } from '../limits.ts'
+import { relayBytesMax, relayEventSeconds, relayGuestPercent } from '../limits.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import type { Filter } from '../protocol/relay-frames.ts'
 import { type Clock, nowSeconds } from '../seams/clock.ts'
@@ -17,7 +17,7 @@ export interface StoredEvent {
 
 export interface RelayStore {
   has(id: string): boolean
-  /** Keeps a verified event, dropping the oldest arrivals over the bound. */
+  /** Keeps a verified event, dropping the oldest arrivals over the bounds. */
   add(event: NostrEvent): StoredEvent
   /** What `keys` may read of what any of `filters` asks for, newest first; each event once. */
   query(filters: readonly Filter[], keys: ReadonlySet<string>, countMax: number): StoredEvent[]
@@ -27,16 +27,28 @@ export interface RelayStore {
 /**
  * Events in memory, for 8 days by arrival and at most 64 MiB, the oldest arrival dropped first. Indexed by who may
  * read them, so that a query never looks at an event it must not show.
+ *
+ * Anybody can write to a host that is served, so what others than the hosts write has half of the room: a flood of it
+ * never takes away what a host left for its devices.
+ * @param serves host keys, asked at every event; null: there is no such difference
  * @see spec/wire.md §2
  */
-export function createRelayStore(clock: Clock, bytesMax: number = relayBytesMax): RelayStore {
+export function createRelayStore(
+  clock: Clock,
+  serves: () => readonly string[] | null,
+  bytesMax: number = relayBytesMax,
+): RelayStore {
   const byId = new Map<string, StoredEvent>()
   const byReader = new Map<string, Set<StoredEvent>>()
+  const guests = new Set<StoredEvent>()
+  const guestBytesMax = (bytesMax * relayGuestPercent) / 100
   let bytes = 0
+  let guestBytes = 0
 
   const drop = (stored: StoredEvent): void => {
     byId.delete(stored.event.id)
     bytes -= stored.bytes
+    if (guests.delete(stored)) guestBytes -= stored.bytes
     for (const reader of readersOf(stored.event)) {
       const readable = byReader.get(reader)
       readable?.delete(stored)
@@ -45,6 +57,10 @@ export function createRelayStore(clock: Clock, bytesMax: number = relayBytesMax)
   }
 
   const dropOld = (): void => {
+    for (const guest of guests) {
+      if (guestBytes <= guestBytesMax) break
+      drop(guest)
+    }
     const oldest = nowSeconds(clock) - relayEventSeconds
     for (const stored of byId.values()) {
       if (stored.receivedAt > oldest && bytes <= bytesMax) return
@@ -63,6 +79,10 @@ export function createRelayStore(clock: Clock, bytesMax: number = relayBytesMax)
       const stored = { event: head, text, bytes: Buffer.byteLength(text), receivedAt: nowSeconds(clock) }
       byId.set(event.id, stored)
       bytes += stored.bytes
+      if (serves()?.includes(event.pubkey) === false) {
+        guests.add(stored)
+        guestBytes += stored.bytes
+      }
       for (const reader of readersOf(event)) {
         const readable = byReader.get(reader) ?? new Set()
         byReader.set(reader, readable.add(stored))

@@ -98,7 +98,7 @@ describe('a connection', () => {
     fc.assert(
       fc.property(fc.array(frameText, { minLength: 10, maxLength: 10 }), (said) => {
         const clock = fakeClock()
-        const store = createRelayStore(clock)
+        const store = createRelayStore(clock, () => null)
         const secret = artifact(host, phone.publicKey, { createdAt: 9 })
         store.add(secret)
         const heard: string[] = []

@@ -61,7 +61,7 @@ it('shows every subscription exactly what its keys may read and its filter asks 
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const clock = fakeClock()
       const hub: Hub = {
-        store: createRelayStore(clock),
+        store: createRelayStore(clock, () => null),
         clock,
         random: systemRandom,
         serves: () => [host.publicKey],

@@ -41,7 +41,7 @@ export interface RelayInMemory {
 
 export function relayInMemory(clock: Clock, url: string): RelayInMemory {
   const hub: Hub = {
-    store: createRelayStore(clock),
+    store: createRelayStore(clock, () => null),
     clock,
     random: systemRandom,
     serves: () => null,
