@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { openDeviceLink } from '../src/device/device-link.ts'
 import { openIdentity, readAccess } from '../src/device/identity.ts'
-import { openDeviceLink } from '../src/device/link.ts'
 import { signRequest } from '../src/device/request.ts'
 import type { Operation } from '../src/protocol/operations.ts'
 import type { Outcome } from '../src/protocol/outcomes.ts'

@@ -1,8 +1,9 @@
 import { deviceRetryMs, relayLifetimeSeconds } from '../limits.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { type Clock, pause } from '../seams/clock.ts'
+import { type DeviceLinkOptions, openDeviceLink } from './device-link.ts'
 import { createKeeper } from './keep.ts'
-import { type Answer, type DeviceLink, type DeviceLinkOptions, openDeviceLink } from './link.ts'
+import type { Answer, HostLink } from './link.ts'
 import type { SignedRequest } from './request.ts'
 import { within } from './within.ts'
 
@@ -35,17 +36,17 @@ export function createExchange(options: DeviceLinkOptions): Exchange {
 }
 
 /** The same over links of any kind; `open` dials one. */
-export function createExchangeOver(clock: Clock, open: () => DeviceLink): Exchange {
-  let link: DeviceLink | null = null
+export function createExchangeOver(clock: Clock, open: () => HostLink): Exchange {
+  let link: HostLink | null = null
   let live = false
   let closed = false
   /**
    * A connection on which an answer did not come: the relay may have it, and give it to the next one only. One that is
    * kept is replaced in its time.
    */
-  let mistrusted: DeviceLink | null = null
+  let mistrusted: HostLink | null = null
 
-  const opened = (): DeviceLink => {
+  const opened = (): HostLink => {
     const next = open()
     live = false
     void next.live.then(({ ok }) => {
@@ -53,7 +54,7 @@ export function createExchangeOver(clock: Clock, open: () => DeviceLink): Exchan
     })
     return next
   }
-  const current = (): DeviceLink => {
+  const current = (): HostLink => {
     if (link !== null && link === mistrusted) link.retire()
     if (link === null || link === mistrusted || !link.isOpen()) link = opened()
     return link
@@ -122,7 +123,7 @@ interface Asking {
 }
 
 /** What comes of asking on one connection, or null when that could not be used: `why` is said then. */
-async function askOver(connection: DeviceLink, asking: Asking, clock: Clock): Promise<Answer | null> {
+async function askOver(connection: HostLink, asking: Asking, clock: Clock): Promise<Answer | null> {
   const live = await within(clock, connection.live, asking.deadlineMs - clock.nowMs())
   if (live?.ok !== true) {
     asking.why = live?.why ?? asking.why

@@ -1,6 +1,6 @@
 import { deviceRetryMs, reconnectMsMax } from '../limits.ts'
 import type { Clock } from '../seams/clock.ts'
-import type { DeviceLink } from './link.ts'
+import type { HostLink } from './link.ts'
 import { type Promised, promised } from './promised.ts'
 import { within } from './within.ts'
 
@@ -29,7 +29,7 @@ interface Stay {
 export function createKeeper(deps: {
   clock: Clock
   begin(): Promise<void>
-  current(): DeviceLink
+  current(): HostLink
   renew(): Promise<void>
   lifetimeMs: number
 }): Keeper {

@@ -1,22 +1,18 @@
 import { relayAgainMs, unclaimedRepliesMax } from '../limits.ts'
 import type { Result } from '../protocol/bodies/reply.ts'
 import type { NostrEvent } from '../protocol/event.ts'
-import { isRefusal } from '../protocol/refusal.ts'
+import { isRefusal, type Refusal } from '../protocol/refusal.ts'
 import { connectRelay, type RelayConnection } from '../protocol/relay-connection.ts'
 import type { Filter } from '../protocol/relay-frames.ts'
 import type { PublishOutcome } from '../protocol/relay-session.ts'
-import type { RelayPolicy } from '../protocol/relay-url.ts'
-import { type Clock, nowSeconds, type Timer } from '../seams/clock.ts'
+import type { EventSigner } from '../protocol/signer.ts'
+import type { Clock, Timer } from '../seams/clock.ts'
 import { type Random, randomId } from '../seams/random.ts'
 import type { DialRelay } from '../seams/relay-socket.ts'
-import { silenceWords } from './clock-words.ts'
-import { type Ears, type HostMailboxes, hostMailboxes, hostMailFilters, mailboxOf } from './host-mail.ts'
-import type { Identity } from './identity.ts'
+import { mailboxOf } from './host-mail.ts'
 import { isWrongOutcome } from './outcome-check.ts'
-import { newestSign, type Sign } from './presence.ts'
 import { promised } from './promised.ts'
 import { relayRefusal } from './relay-words.ts'
-import { readReply } from './reply.ts'
 import type { SignedRequest } from './request.ts'
 
 /** How one request came out on one connection. Silence says nothing about the request, only why none was heard. */
@@ -33,21 +29,31 @@ export type Answer =
       readonly wrong?: boolean
     }
 
-export interface DeviceLinkOptions {
-  readonly identity: Identity
+export interface LinkOptions {
   readonly host: string
   readonly relay: string
+  /** Proves to the relay who asks. */
+  readonly signer: EventSigner
   readonly clock: Clock
   readonly random: Random
   readonly dial: DialRelay
-  readonly policy: RelayPolicy
-  readonly ears?: Ears
-  /** More to ask the relay for, of what the host sent this device. */
-  readonly wanted?: () => readonly Filter[]
+  readonly filters: () => readonly Filter[]
+  /** The answer that the host put into the mailbox of a request. Refuses what is none. */
+  readonly read: (event: NostrEvent, asked: SignedRequest) => Result | Promise<Result>
+  /**
+   * What to tell of something in that mailbox that was refused, and whether to wait no longer; null: nothing, since
+   * anybody can put an event there.
+   */
+  readonly complain: (refused: Refusal) => { readonly why: string; readonly final: boolean } | null
+  /** Takes what the host sent for no request of this connection; false: it may be the reply to one to come. */
+  readonly other?: (event: NostrEvent, stored: boolean) => boolean
+  readonly becameLive?: () => void
+  /** Why there is no answer, in words, when nothing better is known. */
+  readonly silence: () => string
 }
 
-/** One short-lived connection of a device to its host's relay. */
-export interface DeviceLink {
+/** One short-lived connection to a host's relay. */
+export interface HostLink {
   /** Resolves once replies would be heard; with the reason when the connection ended before. */
   readonly live: Promise<{ ok: true } | { ok: false; why: string }>
   /** Sends a signed request and waits at most `waitMs` for its reply. The same request may be asked again. */
@@ -74,51 +80,43 @@ interface Waiting {
 }
 
 interface State {
-  readonly options: DeviceLinkOptions
+  readonly options: LinkOptions
   readonly waiting: Map<string, Waiting>
   /** What came for no request of this connection: the reply to one that is about to be asked again may be there. */
   readonly unclaimed: NostrEvent[]
   readonly becameLive: (outcome: { ok: true } | { ok: false; why: string }) => void
   readonly over: () => void
-  readonly mailboxes: HostMailboxes
   connection: RelayConnection | null
-  sign: Sign | null
   open: boolean
   retiring: boolean
 }
 
 /**
- * Dials the host's relay and subscribes to what the host sends this device before anything is sent, so that no reply
- * can slip by. Replies of the last minutes are heard too: one to a request that an earlier connection sent.
+ * Dials the host's relay and subscribes to what the host sends before anything is sent, so that no reply can slip by.
  * @see spec/wire.md §8
  */
-export function openDeviceLink(options: DeviceLinkOptions): DeviceLink {
-  const { identity, host, relay, clock, dial, random, ears, wanted } = options
+export function openLink(options: LinkOptions): HostLink {
+  const { relay, signer, clock, random, dial, filters } = options
   const live = promised<{ ok: true } | { ok: false; why: string }>()
   const ended = promised<void>()
-  const mailboxes = hostMailboxes(identity.keys.get(host))
   const state: State = {
     options,
     waiting: new Map(),
     unclaimed: [],
     becameLive: live.resolve,
     over: ended.resolve,
-    mailboxes,
     connection: null,
-    sign: null,
     open: true,
     retiring: false,
   }
-  const device = identity.signer.publicKey
-  const filters = () => hostMailFilters({ host, device, now: nowSeconds(clock) }, mailboxes, wanted?.() ?? [])
   const subscription = randomId(random).slice(0, 16)
   state.connection = connectRelay(
-    { url: relay, signer: identity.signer, clock, dial, subscription, filters },
+    { url: relay, signer, clock, dial, subscription, filters },
     {
       event: (event, stored) => hear(state, event, stored),
       live() {
         live.resolve({ ok: true })
-        ears?.live?.()
+        options.becameLive?.()
       },
       published: (id, outcome) => noteOutcome(state, id, outcome),
       ended: ({ message }) => end(state, `the relay could not be used: ${message}`),
@@ -140,9 +138,9 @@ export function openDeviceLink(options: DeviceLinkOptions): DeviceLink {
 
 function ask(state: State, asked: SignedRequest, waitMs: number): Promise<Answer> {
   if (!state.open) return Promise.resolve({ heard: 'silence', why: 'not connected', lost: true })
+  const { request } = asked.body
   return new Promise((resolve) => {
-    const { clock } = state.options
-    const timer = clock.after(waitMs, () => {
+    const timer = state.options.clock.after(waitMs, () => {
       waiting.settle({ heard: 'silence', why: whySilent(state, waiting), lost: false })
     })
     const waiting: Waiting = {
@@ -153,65 +151,63 @@ function ask(state: State, asked: SignedRequest, waitMs: number): Promise<Answer
       settle(answer) {
         timer.cancel()
         waiting.again?.cancel()
-        state.connection?.forget(asked.event.id)
-        state.waiting.delete(asked.body.request)
+        // What is read slowly may be told twice, and its request be asked again by then.
+        if (state.waiting.get(request) === waiting) {
+          state.connection?.forget(asked.event.id)
+          state.waiting.delete(request)
+        }
         resolve(answer)
         closeIfDone(state)
       },
     }
-    state.waiting.set(asked.body.request, waiting)
-    for (const event of state.unclaimed)
-      if (mailboxOf(event) === asked.body.request) readFor(state, waiting, event)
-    if (state.waiting.has(asked.body.request)) state.connection?.publish(asked.event)
+    state.waiting.set(request, waiting)
+    for (const event of state.unclaimed) if (mailboxOf(event) === request) readFor(state, waiting, event)
+    if (state.waiting.has(request)) state.connection?.publish(asked.event)
   })
 }
 
-function whySilent({ sign, options }: State, { complaint, taken }: Waiting): string {
+function whySilent({ options }: State, { complaint, taken }: Waiting): string {
   if (complaint !== null) return complaint
-  const words = silenceWords(sign, nowSeconds(options.clock))
+  const words = options.silence()
   return taken ? words : `${words}; nor did the relay say that it took the request`
 }
 
 function hear(state: State, event: NostrEvent, stored: boolean): void {
-  const { host, ears } = state.options
+  const { host, other } = state.options
   if (event.pubkey !== host) return
-  const mailbox = mailboxOf(event)
-  const waiting = state.waiting.get(mailbox)
-  const { presence, nudge, summary } = state.mailboxes
-  if (waiting !== undefined) readFor(state, waiting, event)
-  else if (mailbox === presence) hearPresence(state, event, stored)
-  else if (mailbox === nudge) ears?.nudge?.(event)
-  else if (mailbox === summary) ears?.summary?.(event)
-  else {
-    state.unclaimed.push(event)
-    if (state.unclaimed.length > unclaimedRepliesMax) state.unclaimed.shift()
-    ears?.other?.(event)
+  const waiting = state.waiting.get(mailboxOf(event))
+  if (waiting !== undefined) {
+    readFor(state, waiting, event)
+    return
   }
+  if (other?.(event, stored) === true) return
+  state.unclaimed.push(event)
+  if (state.unclaimed.length > unclaimedRepliesMax) state.unclaimed.shift()
 }
 
-function hearPresence(state: State, event: NostrEvent, stored: boolean): void {
-  const { identity, host, policy, clock, ears } = state.options
-  const terms = { identity, host, policy, now: nowSeconds(clock), live: !stored }
-  const sign = newestSign(state.sign, event, terms)
-  if (sign === null || sign === state.sign) return
-  state.sign = sign
-  ears?.presence?.(sign)
-}
-
+/** An answer that can be read at once is heard at once. */
 function readFor(state: State, waiting: Waiting, event: NostrEvent): void {
-  const { identity, policy, clock } = state.options
+  const heard = (result: Result) => waiting.settle({ heard: 'reply', result })
+  const failed = (error: unknown) => complain(state, waiting, error)
   try {
-    const result = readReply(event, { identity, asked: waiting.asked, now: nowSeconds(clock), policy })
-    waiting.settle({ heard: 'reply', result })
+    const result = state.options.read(event, waiting.asked)
+    if (result instanceof Promise) void result.then(heard, failed)
+    else heard(result)
   } catch (error) {
-    if (!isRefusal(error)) throw error
-    // Anybody can put an event into a mailbox; only what the host itself got wrong is worth telling.
-    if (error.code === 'stale') waiting.complaint = error.message
-    if (isWrongOutcome(error)) {
-      const why = `the host answered something else: ${error.message}`
-      waiting.settle({ heard: 'silence', why, lost: false, wrong: true })
-    }
+    failed(error)
   }
+}
+
+function complain({ options }: State, waiting: Waiting, error: unknown): void {
+  if (!isRefusal(error)) throw error
+  if (isWrongOutcome(error)) {
+    const why = `the host answered something else: ${error.message}`
+    waiting.settle({ heard: 'silence', why, lost: false, wrong: true })
+    return
+  }
+  const complaint = options.complain(error)
+  if (complaint?.final === true) waiting.settle({ heard: 'silence', why: complaint.why, lost: false })
+  else if (complaint !== null) waiting.complaint = complaint.why
 }
 
 /** A relay's refusal is not the host's: the request stays undecided. What cannot help is told without waiting. */

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { createKeeper } from '../../src/device/keep.ts'
-import type { DeviceLink } from '../../src/device/link.ts'
+import type { HostLink } from '../../src/device/link.ts'
 import { promised } from '../../src/device/promised.ts'
 import { breathe } from '../../src/seams/clock.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 
-const liveLink: DeviceLink = {
+const liveLink: HostLink = {
   live: Promise.resolve({ ok: true }),
   ended: promised<void>().promise,
   isOpen: () => true,

@@ -169,6 +169,37 @@ describe('the owner of a host', () => {
     owner.close()
   })
 
+  /** A relay that refuses the first requests of a connection with these words. */
+  const refusing = (words: string, times: number): DialRelay => {
+    let left = times
+    return (url, events) => {
+      const socket = dialRelay(url, events)
+      return {
+        ...socket,
+        send(text) {
+          const [type, event] = JSON.parse(text)
+          if (type !== 'EVENT' || left === 0) return socket.send(text)
+          left -= 1
+          events.message(JSON.stringify(['OK', event.id, false, words]))
+        },
+      }
+    }
+  }
+
+  it('asks again on the same connection when the relay takes no more for now', async () => {
+    const owner = await open({}, 10_000, refusing('rate-limited: slow down', 1))
+    expect(await owner.workspaces()).toEqual(['demo', 'site'])
+    expect(host.heard).toHaveLength(1)
+    owner.close()
+  })
+
+  it('is told at once of a relay that will never take its request', async () => {
+    const owner = await open({}, 50_000, refusing('blocked: not you', 1))
+    const { message } = await refused('timeout', owner.workspaces())
+    expect(message).toContain('(blocked): not you')
+    owner.close()
+  })
+
   it('takes no answer about another request', async () => {
     const owner = await open({}, 400)
     const late: Parameters<typeof host.send>[0][] = []
