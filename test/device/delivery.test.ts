@@ -100,8 +100,8 @@ describe('R4: what a relay says of a request', () => {
   ]
   let auths: Set<unknown>
   const isAuth = (frame: readonly unknown[]): boolean => auths.has(frame[1])
-
-  it.each(says)('(%s) never makes it accepted while the host says nothing', async (_, passes) => {
+  /** A host that says nothing, and a relay that says this to the device. */
+  const muteStage = async (passes: (passing: Passing) => boolean) => {
     auths = new Set()
     const stage = await simulatedStage()
     const device = await stage.openPaired()
@@ -111,19 +111,16 @@ describe('R4: what a relay says of a request', () => {
         auths.add((passing.frame[1] as { id: string }).id)
       return passing.whose !== 'device' || passes(passing)
     }
+    return { stage, device }
+  }
+
+  it.each(says)('(%s) never makes it accepted while the host says nothing', async (_, passes) => {
+    const { stage, device } = await muteStage(passes)
     expect(await stage.run(device.command(message('x')))).toMatchObject({ state: 'unknown' })
   })
 
   it.each(says.slice(1))('(%s) is told when nothing else is heard', async (what, passes) => {
-    auths = new Set()
-    const stage = await simulatedStage()
-    const device = await stage.openPaired()
-    stage.host.answer = () => null
-    stage.relay.passes = (passing) => {
-      if (passing.way === 'up' && passing.frame[0] === 'AUTH')
-        auths.add((passing.frame[1] as { id: string }).id)
-      return passing.whose !== 'device' || passes(passing)
-    }
+    const { stage, device } = await muteStage(passes)
     const words = what === 'nothing' ? 'nor did the relay say that it took' : 'takes no more from this device'
     expect(await stage.run(device.command(message('x')))).toMatchObject({
       why: expect.stringContaining(words),
