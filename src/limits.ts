@@ -179,6 +179,7 @@ export const spokenWindowsMax = 3
 export const contactBytesMax = 4_096
 export const nudgeEverySeconds = 30
 export const nudgesKnownMax = 256
+export const noGrantsKnownMax = 2_048
 export const outboxAgainSeconds = 60
 export const relayAgainMs = 2_000
 export const relayWordsCharsMax = 200

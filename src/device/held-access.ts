@@ -1,14 +1,16 @@
 import { join } from 'node:path'
-import { storeWaitMs } from '../limits.ts'
+import { noGrantsKnownMax, storeWaitMs } from '../limits.ts'
 import type { Access } from '../protocol/bodies/access.ts'
 import type { Grant } from '../protocol/bodies/grant.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { isRefusal } from '../protocol/refusal.ts'
 import type { RelayPolicy } from '../protocol/relay-url.ts'
+import { verifyEvent } from '../protocol/signer.ts'
 import { type Clock, nowSeconds } from '../seams/clock.ts'
 import type { Disk, FileIdentity } from '../seams/disk.ts'
 import { readAuthorization, renews } from './authorization.ts'
 import { type Identity, readAccess, writeAccess } from './identity.ts'
+import { knownIds } from './known-ids.ts'
 
 export interface HeldAccessDeps {
   readonly disk: Disk
@@ -37,6 +39,8 @@ export async function openHeldAccess(deps: HeldAccessDeps): Promise<HeldAccess> 
   let seen = await disk.identity(path)
   let held = await readAccess(disk, dir, policy)
   let saving: Promise<void> = Promise.resolve()
+  // A relay gives its history with every connection, and most of it is answers.
+  const noGrants = knownIds(noGrantsKnownMax)
 
   const locked = async (change: (saved: Access | null) => Access | null): Promise<void> => {
     const lock = await disk.lock(join(dir, 'access.lock'), storeWaitMs, { create: true })
@@ -63,27 +67,37 @@ export async function openHeldAccess(deps: HeldAccessDeps): Promise<HeldAccess> 
       return held
     },
     offer(event) {
-      const next = held === null ? null : readRenewal(event, held.grant, deps)
+      if (held === null || noGrants.has(event.id)) return
+      const next = readRenewal(event, held.grant, deps, () => noGrants.add(event.id))
       if (next === null) return
       // Whoever saved last decides what this may renew. Unsaved it is not used: the old grant is still good.
       const save = () =>
         locked((saved) => (saved !== null && renews(next.grant, saved.grant) ? next : null)).catch(() => {})
       saving = saving.then(save)
     },
-    replace: (next) => locked(() => next),
+    replace(next) {
+      noGrants.clear()
+      return locked(() => next)
+    },
   }
 }
 
-/** The renewed access that `event` brings, or null when it brings none that this device may take. */
-function readRenewal(event: NostrEvent, held: Grant, deps: HeldAccessDeps): Access | null {
+/**
+ * The renewed access that `event` brings, or null when it brings none that this device may take.
+ * @param never called when it never will
+ */
+function readRenewal(event: NostrEvent, held: Grant, deps: HeldAccessDeps, never: () => void): Access | null {
   const { clock, identity, policy } = deps
   const { host, relay } = held
   try {
     const next = readAuthorization(event, { identity, host, relay, now: nowSeconds(clock), policy })
     return renews(next.grant, held) ? next : null
   } catch (error) {
-    if (isRefusal(error)) return null
-    throw error
+    if (!isRefusal(error)) throw error
+    // What time makes of a grant may change with the clock.
+    const isTimely = error.code !== 'stale' && error.code !== 'expired'
+    if (isTimely && verifyEvent(event)) never()
+    return null
   }
 }
 

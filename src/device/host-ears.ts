@@ -4,6 +4,7 @@ import type { RelayPolicy } from '../protocol/relay-url.ts'
 import { type Clock, nowSeconds } from '../seams/clock.ts'
 import type { Ears } from './host-mail.ts'
 import type { Identity } from './identity.ts'
+import { knownIds } from './known-ids.ts'
 import { isNudge } from './nudge.ts'
 import { isAcceptable, isNewer, type Sign } from './presence.ts'
 import { readSummary } from './summary.ts'
@@ -37,7 +38,7 @@ export function createHostEars(deps: {
   other: NonNullable<Ears['other']>
 }): HostEars {
   const listeners = new Set<Listener>()
-  const nudges = new Set<string>()
+  const nudges = knownIds(nudgesKnownMax)
   let newest: Sign | null = null
   const wantsSummaries = () => [...listeners].some((listener) => listener.summary !== undefined)
   const terms = () => ({ ...deps, now: nowSeconds(deps.clock) })
@@ -55,10 +56,6 @@ export function createHostEars(deps: {
         // One that was heard is known by its ID, whatever it is dated.
         if (nudges.has(event.id) || !isNudge(event, terms())) return
         nudges.add(event.id)
-        for (const oldest of nudges) {
-          if (nudges.size <= nudgesKnownMax) break
-          nudges.delete(oldest)
-        }
         tell((listener) => listener.nudged?.())
       },
       summary(event) {
