@@ -4,8 +4,9 @@ import type { OperationOf } from '../../protocol/operations.ts'
 import { Refusal, type WireCode } from '../../protocol/refusal.ts'
 import type { Right } from '../../protocol/rights.ts'
 import { nowSeconds } from '../../seams/clock.ts'
+import { audience } from '../access/audience.ts'
 import { createEnrollment, decideApproval, denyEnrollment, withApproval } from '../access/enrollments.ts'
-import { addGrant, currentGrants } from '../access/grants.ts'
+import { addGrant } from '../access/grants.ts'
 import { requireStanding } from '../access/principal.ts'
 import type { AccessRecord, EnrollmentEntry, GrantEntry } from '../access/record.ts'
 import { issuerKey, makeGrant } from '../make-grant.ts'
@@ -44,7 +45,7 @@ export async function requestEnrollment(
   const { request, digest } = made.entry
   const devices = approvers(context.book.read(), nowSeconds(context.clock))
   sendCopy(context, made.entry, request.owner, request.relay)
-  for (const { device, relay } of devices) sendCopy(context, made.entry, device, relay)
+  for (const [device, relay] of devices) sendCopy(context, made.entry, device, relay)
   const { host, enrollment, relay, expires_at } = request
   return { host, enrollment, code: made.code, digest, relay, expires_at, devices: devices.length }
 }
@@ -104,14 +105,8 @@ export function tellGrant(context: GrantingContext, { grant, authorization }: Gr
 }
 
 /** The devices that may approve now, and the relay of each. The newest grants first, within the bound. */
-function approvers(record: AccessRecord, now: number): { device: string; relay: string }[] {
-  const relays = new Map<string, string>()
-  for (const { grant } of currentGrants(record, now)) {
-    if (grant.rights.includes('access_admin') && !relays.has(grant.device)) {
-      relays.set(grant.device, grant.relay)
-    }
-  }
-  return [...relays].slice(0, enrollmentCopiesMax).map(([device, relay]) => ({ device, relay }))
+function approvers(record: AccessRecord, now: number): [device: string, relay: string][] {
+  return [...audience(record, now, 'access_admin')].slice(0, enrollmentCopiesMax)
 }
 
 function sendCopy(
