@@ -168,6 +168,7 @@ export const clockErrorSeconds = 5
 export const deviceConversationKeysMax = 8
 export const replyHistorySeconds = 200
 export const unclaimedRepliesMax = 64
+export const listenHeardMax = 512
 export const presencesAsked = 4
 export const nudgesAsked = 4
 export const summariesAsked = 500

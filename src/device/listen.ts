@@ -1,4 +1,4 @@
-import { deviceRetryMs } from '../limits.ts'
+import { deviceRetryMs, listenHeardMax } from '../limits.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import { connectRelay, type RelayConnection } from '../protocol/relay-connection.ts'
@@ -19,15 +19,16 @@ export interface ListenOptions<T> {
   /** How long to go on once everything stored was heard, where that is less. */
   readonly quietMs?: number
   /**
-   * Looks at everything heard so far, oldest heard first, its signatures unchecked; null: go on. Called when all that
-   * was stored is here, and with each event after that.
+   * Looks at what was heard since the last look, oldest heard first, its signatures unchecked; null: go on. Called when
+   * all that was stored is here, and with each event after that. A new connection brings what is stored once more.
    */
   readonly consider: (heard: readonly NostrEvent[]) => Promise<T | null>
 }
 
 interface State<T> {
   readonly options: ListenOptions<T>
-  readonly heard: Map<string, NostrEvent>
+  /** What is still to be looked at. */
+  heard: NostrEvent[]
   readonly settle: (outcome: T | null | Error) => void
   connection: RelayConnection | null
   considering: boolean
@@ -47,7 +48,7 @@ export function listen<T>(options: ListenOptions<T>): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const state: State<T> = {
       options,
-      heard: new Map(),
+      heard: [],
       connection: null,
       considering: false,
       again: false,
@@ -77,7 +78,8 @@ function dial<T>(state: State<T>): void {
     { url: relay, signer, clock, dial: dialRelay, subscription: 'listen', filters: () => [filter()] },
     {
       event(event) {
-        state.heard.set(event.id, event)
+        // A relay may send without end. What is stored comes newest first.
+        if (state.heard.length < listenHeardMax) state.heard.push(event)
         if (state.live) void consider(state)
       },
       live() {
@@ -112,7 +114,9 @@ async function consider<T>(state: State<T>): Promise<void> {
   try {
     while (state.again && !state.over) {
       state.again = false
-      const found = await state.options.consider([...state.heard.values()])
+      const heard = state.heard
+      state.heard = []
+      const found = await state.options.consider(heard)
       if (found !== null) state.settle(found)
     }
   } catch (error) {
