@@ -1,12 +1,11 @@
 import { clockSkewSeconds, nudgeSeconds } from '../limits.ts'
 import type { Nudge } from '../protocol/bodies/nudge.ts'
 import { parseBody } from '../protocol/body.ts'
-import { openVerified, sealEnvelope } from '../protocol/envelope.ts'
+import { sealEnvelope } from '../protocol/envelope.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { nudgeMailbox } from '../protocol/mailbox.ts'
-import { isRefusal } from '../protocol/refusal.ts'
-import type { RelayPolicy } from '../protocol/relay-url.ts'
 import type { Random } from '../seams/random.ts'
+import { readWord, type WordTerms } from './host-word.ts'
 import type { Identity } from './identity.ts'
 
 /**
@@ -39,24 +38,11 @@ export function sealNudge(identity: Identity, host: string, now: number, random:
 /**
  * Whether `event` is a nudge of `host` for this device that is still good: signed by the host, to us, in the mailbox
  * of nudges, about the two of us, issued at most a minute ahead of our clock and not over.
- * @param now device time, Unix seconds
  * @see spec/wire.md §5
  */
-export function isNudge(
-  event: NostrEvent,
-  terms: { identity: Identity; host: string; policy: RelayPolicy; now: number },
-): boolean {
+export function isNudge(event: NostrEvent, terms: WordTerms): boolean {
   const { identity, host, policy, now } = terms
-  const self = identity.signer.publicKey
-  try {
-    if (event.pubkey !== host) return false
-    const opened = openVerified(event, self, (peer) => identity.keys.get(peer))
-    if (opened.recipient !== self || opened.mailbox !== nudgeMailbox(identity.keys.get(host))) return false
-    const nudge = parseBody('nudge', opened.body, policy)
-    const isFresh = nudge.issued_at <= now + clockSkewSeconds && nudge.expires_at > now
-    return isFresh && nudge.host === host && nudge.device === self
-  } catch (error) {
-    if (isRefusal(error)) return false
-    throw error
-  }
+  const nudge = readWord(event, terms, nudgeMailbox, ({ body }) => parseBody('nudge', body, policy))
+  if (nudge === null || nudge.host !== host || nudge.device !== identity.signer.publicKey) return false
+  return nudge.issued_at <= now + clockSkewSeconds && nudge.expires_at > now
 }

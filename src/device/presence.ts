@@ -1,11 +1,8 @@
 import { presenceAheadSecondsMax, presenceStaleSeconds } from '../limits.ts'
 import { parseBody } from '../protocol/body.ts'
-import { openVerified } from '../protocol/envelope.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { presenceMailbox } from '../protocol/mailbox.ts'
-import { isRefusal } from '../protocol/refusal.ts'
-import type { RelayPolicy } from '../protocol/relay-url.ts'
-import type { Identity } from './identity.ts'
+import { readWord, type WordTerms } from './host-word.ts'
 
 /** A host's sign of life, as one device got it. Times are Unix seconds. */
 export interface Sign {
@@ -26,22 +23,13 @@ export interface Sign {
 export function newestSign(
   known: Sign | null,
   event: NostrEvent,
-  terms: { identity: Identity; host: string; policy: RelayPolicy; now: number; live: boolean },
+  terms: WordTerms & { readonly live: boolean },
 ): Sign | null {
-  const { identity, host, policy, now, live } = terms
-  try {
-    if (event.pubkey !== host) return known
-    const opened = openVerified(event, identity.signer.publicKey, (peer) => identity.keys.get(peer))
-    if (opened.recipient !== identity.signer.publicKey) return known
-    if (opened.mailbox !== presenceMailbox(identity.keys.get(host))) return known
-    const presence = parseBody('presence', opened.body, policy)
-    if (presence.host !== host) return known
-    const sign = { observedAt: presence.observed_at, generation: presence.generation, heardAt: now, live }
-    return isNewer(sign, known) ? sign : known
-  } catch (error) {
-    if (isRefusal(error)) return known
-    throw error
-  }
+  const { host, policy, now, live } = terms
+  const presence = readWord(event, terms, presenceMailbox, ({ body }) => parseBody('presence', body, policy))
+  if (presence === null || presence.host !== host) return known
+  const sign = { observedAt: presence.observed_at, generation: presence.generation, heardAt: now, live }
+  return isNewer(sign, known) ? sign : known
 }
 
 /**
