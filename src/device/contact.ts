@@ -3,8 +3,9 @@ import * as z from 'zod'
 import { contactBytesMax, nudgeEverySeconds, spokenWindowsMax, storeWaitMs } from '../limits.ts'
 import type { Grant } from '../protocol/bodies/grant.ts'
 import { hexId, unixSeconds } from '../protocol/keys.ts'
+import { isRefusal } from '../protocol/refusal.ts'
 import { parseStrictJson } from '../protocol/strict-json.ts'
-import type { Disk } from '../seams/disk.ts'
+import type { Disk, DiskLock } from '../seams/disk.ts'
 import { mayBeRenewed, withSpoken } from './renewal-search.ts'
 
 /** What a device remembers of its dealings with its host, beside grant and outbox. Times are Unix seconds. */
@@ -29,7 +30,10 @@ const nothing: ContactFile = {
 export interface Contact {
   /** When this device spoke since `grant` could be renewed, as far as this process knows. */
   spokenUnder(grant: Grant): readonly number[]
-  /** Notes, durably, that this device is about to speak under `grant`. Free while it cannot be renewed yet. */
+  /**
+   * Notes, durably where no other process holds the notes, that this device is about to speak under `grant`. Free while
+   * it cannot be renewed yet.
+   */
   speak(grant: Grant, now: number): Promise<void>
   /** Whether the host may be nudged now, which then counts as done: once in 30 s over all processes. */
   mayNudge(now: number): Promise<boolean>
@@ -44,7 +48,8 @@ export async function openContact(disk: Disk, dir: string): Promise<Contact> {
   let known = await readContact(disk, path)
 
   const change = async (edit: (file: ContactFile) => ContactFile | null): Promise<boolean> => {
-    const lock = await disk.lock(join(dir, 'contact.lock'), storeWaitMs, { create: true })
+    const lock = await lockNotes(disk, dir)
+    if (lock === null) return false
     try {
       known = await readContact(disk, path)
       const changed = edit(known)
@@ -73,6 +78,16 @@ export async function openContact(disk: Disk, dir: string): Promise<Contact> {
         const ago = file.nudged_at === null ? nudgeEverySeconds : Math.abs(now - file.nudged_at)
         return ago < nudgeEverySeconds ? null : { ...file, nudged_at: now }
       }),
+  }
+}
+
+/** Null while another process holds the notes: what they are for does not depend on them. */
+async function lockNotes(disk: Disk, dir: string): Promise<DiskLock | null> {
+  try {
+    return await disk.lock(join(dir, 'contact.lock'), storeWaitMs, { create: true })
+  } catch (error) {
+    if (isRefusal(error, 'store_busy')) return null
+    throw error
   }
 }
 
