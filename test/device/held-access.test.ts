@@ -6,13 +6,13 @@ import { sealEnvelope } from '../../src/protocol/envelope.ts'
 import type { NostrEvent } from '../../src/protocol/event.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import { realDisk } from '../../src/store/disk.ts'
+import { grantEntry, now } from '../support/access.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { testKey } from '../support/keys.ts'
 import { tempDir } from '../support/temp-dir.ts'
 
 const host = testKey(11)
 const day = 86_400
-const now = 1_795_000_000
 
 async function stage() {
   const dir = await tempDir()
@@ -42,20 +42,7 @@ async function stage() {
       retainUntil,
       random: systemRandom,
     })
-  const grant: Grant = {
-    v: 'openagents.host-grant.v1',
-    requires: [],
-    grant: '1a'.repeat(32),
-    host: host.publicKey,
-    owner: testKey(12).publicKey,
-    device,
-    relay: 'wss://relay.example.net/',
-    rights: ['observe', 'operate'],
-    epoch: 0,
-    origin: { kind: 'invitation', id: '2b'.repeat(32), issuer: host.publicKey },
-    issued_at: now,
-    expires_at: now + day,
-  }
+  const { grant } = grantEntry({ device, issued_at: now, expires_at: now + day })
   const authorize = (body: Grant) => seal(body.grant, { ...body }, body.expires_at)
   const authorization = authorize(grant)
   await held.replace({ v: 'openagents.host-access.v1', requires: [], grant, authorization })
