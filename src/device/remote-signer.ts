@@ -5,6 +5,7 @@ import { jcs } from '../protocol/jcs.ts'
 import { isPublicKey } from '../protocol/keys.ts'
 import { payloadChars } from '../protocol/nip44.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
+import { authKind } from '../protocol/relay-auth.ts'
 import type { Sealer } from '../protocol/sealer.ts'
 import { verifyEvent } from '../protocol/signer.ts'
 import { parseStrictJsonText } from '../protocol/strict-json.ts'
@@ -29,7 +30,7 @@ export interface RemoteSigner extends Sealer {
 /** What a client asks to be allowed once and for all when it connects. */
 const permissions = [
   `sign_event:${artifactKind}`,
-  'sign_event:22242',
+  `sign_event:${authKind}`,
   'nip44_encrypt',
   'nip44_decrypt',
 ].join()

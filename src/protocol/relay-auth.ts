@@ -1,6 +1,7 @@
 import type { EventTemplate, NostrEvent } from './event.ts'
 
-const authKind = 22_242
+/** The kind of a proof of identity to a relay (NIP-42). */
+export const authKind = 22_242
 
 /**
  * What has to be signed to authenticate to a relay (NIP-42).

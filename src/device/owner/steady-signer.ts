@@ -1,4 +1,5 @@
 import { isRefusal } from '../../protocol/refusal.ts'
+import { authKind } from '../../protocol/relay-auth.ts'
 import type { Sealer } from '../../protocol/sealer.ts'
 
 /** The owner's key, and why it did not let us prove to a relay who we are, in words; null while it does. */
@@ -30,6 +31,3 @@ export function steadySigner(sealer: Sealer): SteadySigner {
     },
   }
 }
-
-/** The kind of a proof of identity to a relay (NIP-42). */
-const authKind = 22_242
