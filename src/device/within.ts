@@ -6,7 +6,9 @@ export async function within<T>(clock: Clock, promise: Promise<T>, ms: number): 
   const timeout = new Promise<null>((resolve) => {
     cancel = clock.after(ms, () => resolve(null)).cancel
   })
-  const first = await Promise.race([promise, timeout])
-  cancel()
-  return first
+  try {
+    return await Promise.race([promise, timeout])
+  } finally {
+    cancel()
+  }
 }
