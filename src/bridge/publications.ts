@@ -162,8 +162,8 @@ function pause(state: State, refusals: number): void {
 /** Sends what waited longest; with nothing left, the relay keeps up again. */
 function sendOne(state: State, refusals: number): void {
   state.slow?.timer.cancel()
-  const [first] = [...state.waiting.values()].sort((one, other) => one.sentMs - other.sentMs)
-  if (first === undefined) {
+  const first = longestUnsent(state)
+  if (first === null) {
     state.slow = null
     return
   }
@@ -171,6 +171,12 @@ function sendOne(state: State, refusals: number): void {
   const timer = state.clock.after(publishWaitSeconds * 1000, () => sendOne(state, refusals))
   state.slow = { phase: 'one_by_one', refusals, timer }
   attempt(state, first)
+}
+
+function longestUnsent({ waiting }: State): Publication | null {
+  let first: Publication | null = null
+  for (const one of waiting.values()) if (first === null || one.sentMs < first.sentMs) first = one
+  return first
 }
 
 function settle(state: State, publication: Publication, outcome: PublishOutcome): void {
