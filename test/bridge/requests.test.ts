@@ -9,6 +9,7 @@ import { deviceTaskId } from '../../src/protocol/task-id.ts'
 import { nowSeconds } from '../../src/seams/clock.ts'
 import type { Disk } from '../../src/seams/disk.ts'
 import { realDisk } from '../../src/store/disk.ts'
+import { type Gate, gate } from '../support/gate.ts'
 import { testKey } from '../support/keys.ts'
 import { type QuietBridge, quietBridge } from '../support/quiet-bridge.ts'
 import { outcome, refusal } from '../support/results.ts'
@@ -131,15 +132,15 @@ describe('time', () => {
   })
 
   it('a request that expired while it was acted on gets no reply', async () => {
-    const gate = gatedDisk()
-    const bridge = await quietBridge({ disk: gate.disk })
+    const files = gatedDisk()
+    const bridge = await quietBridge({ disk: files.disk })
     await bridge.enroll(phone)
-    gate.close()
+    files.close()
     const question = bridge.sign(phone, create('Too slow'))
     bridge.deliver(question.event)
-    await gate.reached()
+    await files.reached()
     await bridge.clock.advance(60_000)
-    gate.open()
+    files.open()
     await bridge.untilCounted('expired_meanwhile')
     expect(bridge.heard(question)).toBe(0)
     await bridge.stop()
@@ -166,19 +167,19 @@ describe('time', () => {
 
 describe('a slow operation', () => {
   it('delays no other, and its event is not acted on twice', async () => {
-    const gate = gatedDisk()
-    const bridge = await quietBridge({ disk: gate.disk })
+    const files = gatedDisk()
+    const bridge = await quietBridge({ disk: files.disk })
     await bridge.enroll(phone)
-    gate.close()
+    files.close()
     const slow = bridge.sign(phone, create('Slow'))
     bridge.deliver(slow.event)
-    await gate.reached()
+    await files.reached()
     outcome(await bridge.ask(phone, list), 'workspaces')
     bridge.deliver(slow.event)
     await bridge.untilCounted('in_flight')
     expect((await bridge.service().status()).requests_in_flight).toBe(1)
     expect(refusal(await bridge.ask(phone, list, { request: slow.request }))).toBe('conflict')
-    gate.open()
+    files.open()
     // The refusal of the reused ID was the first answer in that mailbox.
     await bridge.answers(slow, 2)
     expect(await countTasks(bridge)).toBe(1)
@@ -187,34 +188,11 @@ describe('a slow operation', () => {
 })
 
 /** A disk whose task files can be made to wait. */
-function gatedDisk(): { disk: Disk; close(): void; open(): void; reached(): Promise<void> } {
-  let gate: Promise<void> | null = null
-  let release = () => {}
-  let arrive = () => {}
-  let arrived = Promise.resolve()
-  return {
-    disk: {
-      ...realDisk,
-      async replace(path, bytes, temporary) {
-        if (gate !== null && path.includes('/task/')) {
-          arrive()
-          await gate
-        }
-        await realDisk.replace(path, bytes, temporary)
-      },
-    },
-    close() {
-      gate = new Promise((resolve) => {
-        release = resolve
-      })
-      arrived = new Promise((resolve) => {
-        arrive = resolve
-      })
-    },
-    open() {
-      gate = null
-      release()
-    },
-    reached: () => arrived,
+function gatedDisk(): Gate & { disk: Disk } {
+  const taskFiles = gate()
+  const replace: Disk['replace'] = async (path, bytes, temporary) => {
+    if (path.includes('/task/')) await taskFiles.pass()
+    await realDisk.replace(path, bytes, temporary)
   }
+  return { ...taskFiles, disk: { ...realDisk, replace } }
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Operation } from '../../src/protocol/operations.ts'
 import type { Disk } from '../../src/seams/disk.ts'
 import { realDisk } from '../../src/store/disk.ts'
+import { type Gate, gate } from '../support/gate.ts'
 import { type TestKey, testKey } from '../support/keys.ts'
 import { type QuietBridge, quietBridge } from '../support/quiet-bridge.ts'
 import { outcome, refusal } from '../support/results.ts'
@@ -41,17 +42,17 @@ describe('what waits for a relay when its device is revoked', () => {
 
 describe('what is looked up while its device is revoked', () => {
   it('is not shown to it any more', async () => {
-    const gate = gatedTasks()
-    const bridge = await quietBridge({ disk: gate.disk })
+    const tasks = gatedTasks()
+    const bridge = await quietBridge({ disk: tasks.disk })
     await bridge.enroll(phone)
     const task = await createdBy(bridge)
-    gate.close()
+    tasks.close()
     const query = { workspace: 'site', task, revision: null, cursor: null, limit: 1 }
     const question = bridge.sign(phone, { kind: 'task.read', query })
     bridge.deliver(question.event)
-    await gate.reached()
+    await tasks.reached()
     await bridge.operator.revoke(phone.publicKey)
-    gate.open()
+    tasks.open()
     const [event] = await bridge.answers(question)
     if (event === undefined) throw new Error('no answer')
     expect(refusal(bridge.open(question, event).result)).toBe('revoked')
@@ -64,34 +65,16 @@ async function createdBy(bridge: QuietBridge): Promise<string> {
 }
 
 /** A disk on which what is asked of the task store can be made to wait. */
-function gatedTasks(): { disk: Disk; close(): void; open(): void; reached(): Promise<void> } {
-  let gate: Promise<void> | null = null
-  let release = () => {}
-  let arrive = () => {}
-  let arrived = Promise.resolve()
+function gatedTasks(): Gate & { disk: Disk } {
+  const tasks = gate()
   const waiting =
     <Arguments extends [string, ...unknown[]], T>(method: (...given: Arguments) => Promise<T>) =>
     async (...given: Arguments): Promise<T> => {
-      if (gate !== null && given[0].includes('/tasks/')) {
-        arrive()
-        await gate
-      }
+      if (given[0].includes('/tasks/')) await tasks.pass()
       return method(...given)
     }
   return {
+    ...tasks,
     disk: { ...realDisk, read: waiting(realDisk.read), identity: waiting(realDisk.identity) },
-    close() {
-      gate = new Promise((resolve) => {
-        release = resolve
-      })
-      arrived = new Promise((resolve) => {
-        arrive = resolve
-      })
-    },
-    open() {
-      gate = null
-      release()
-    },
-    reached: () => arrived,
   }
 }
