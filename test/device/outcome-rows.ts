@@ -81,7 +81,7 @@ const invited = (fields: { host?: string; invitation?: string; expires_at?: numb
   return outcome
 }
 
-const item: TaskItem = {
+export const item: TaskItem = {
   task,
   title: 'T',
   workspace: 'site',

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Result } from '../../src/protocol/bodies/reply.ts'
 import { encodeInvitation } from '../../src/protocol/invitation.ts'
-import type { TaskItem } from '../../src/protocol/task-pages.ts'
 import { usualAnswer } from '../support/answering-host.ts'
 import { testKey } from '../support/keys.ts'
 import { refused } from '../support/refusals.ts'
 import { clock, dir, host, open, openPaired, relay, task } from './device-stage.ts'
+import { item } from './outcome-rows.ts'
 
 describe('pairing', () => {
   it('keeps its key, its access record and nothing of the capability, privately', async () => {
@@ -93,21 +93,6 @@ describe('asking', () => {
 
   it('looks for the workspace of a task that it does not know yet, and remembers it', async () => {
     const device = await openPaired(5_000)
-    const item: TaskItem = {
-      task,
-      title: 'T',
-      workspace: 'site',
-      revision: 4,
-      status: 'finished',
-      phase: 'completed',
-      attention: 'none',
-      turn: 1,
-      turn_start_revision: 1,
-      updated_at: 1,
-      steering: { native: 'unsupported', emulation: null },
-      note: null,
-      run_tasks: [],
-    }
     host.answer = (heard): Result | null => {
       const { op } = heard.request
       if (op.kind === 'task.list') {
