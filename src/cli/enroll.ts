@@ -1,4 +1,5 @@
 import { parseRights } from '../protocol/rights.ts'
+import { quoted } from '../protocol/shell-word.ts'
 import type { Door } from './door.ts'
 import { operatorOf } from './operator.ts'
 import { type Answer, facts, localTime } from './output.ts'
@@ -21,7 +22,8 @@ export async function requestEnrollment(
     ['works until', localTime(made.expires_at)],
     ['asked', made.devices === 0 ? 'the owner' : `the owner and ${counted(made.devices)}`],
   ])
-  const next = `drawbridge enroll approve --host ${made.host} --code ${made.code} --device KEY`
+  const place = `--host ${made.host} --relay ${quoted(made.relay)}`
+  const next = `drawbridge enroll approve ${place} --code ${made.code} --device KEY`
   return { json: { ...made, rights }, text: `${made.code}\n\n${detail}Approve it elsewhere with: ${next}\n` }
 }
 

@@ -3,6 +3,7 @@ import type { Access } from '../protocol/bodies/access.ts'
 import { artifactKind } from '../protocol/envelope.ts'
 import type { NostrEvent } from '../protocol/event.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
+import { quoted } from '../protocol/shell-word.ts'
 import { nowSeconds } from '../seams/clock.ts'
 import { type AuthorizationTerms, readAuthorization } from './authorization.ts'
 import type { DeviceOptions } from './device.ts'
@@ -79,7 +80,7 @@ export async function awaitApproval(
     'timeout',
     `no approval of this device came within ${Math.round(waitMs / 1000)} seconds`,
     {
-      hint: `it is approved elsewhere with: drawbridge enroll approve --device ${self}`,
+      hint: `it is approved elsewhere with: drawbridge enroll approve --host ${wanted.host} --relay ${quoted(wanted.relay)} --code CODE --device ${self}`,
     },
   )
 }

@@ -30,7 +30,7 @@ describe('asking for a device from the host', () => {
     const [code] = shown.stdout.split('\n')
     expect(shown.stdout).toContain('the owner\n')
     expect(shown.stdout).toContain(
-      `drawbridge enroll approve --host ${made.host} --code ${code} --device KEY`,
+      `drawbridge enroll approve --host ${made.host} --relay '${url}' --code ${code} --device KEY`,
     )
     expect(shown.stdout).toContain('observe, operate, terminal, review')
 
