@@ -22,6 +22,7 @@ const ownMessages =
   'only a message that this device sent can be changed: drawbridge device queue-list TASK shows them'
 const shorterText =
   'the text must not be blank, and at most 16 KiB without control characters (an interrupt: one line of 512 bytes)'
+const wholeTask = 'a device names a task by its whole ID of 64 hex digits: drawbridge device tasks shows them'
 const moved = 'the task went on meanwhile: look with drawbridge device read TASK, then send again'
 const messageHints: Hints = { forbidden: anyTask, bounds: shorterText, stale: moved }
 const editHints: Hints = { conflict: leaseFirst, forbidden: ownMessages }
@@ -67,6 +68,8 @@ const hints: Readonly<Record<Asked, Hints>> = {
   },
   approve: {
     ...enrollHints,
+    missing_right:
+      'a device approves with access_admin, and only rights that it holds itself: name fewer with --rights, or approve as the owner',
     wrong_code: 'read the code on the host again; after five wrong ones the enrollment is closed',
     conflict: 'it was approved for another device already: if that was not you, revoke that device',
     forbidden:
@@ -109,6 +112,8 @@ const hints: Readonly<Record<Asked, Hints>> = {
 /** What this device finds by itself before anything is asked, by the field that it names, whatever was to be asked. */
 const ownFindings: Readonly<Record<string, string>> = {
   issued_at: 'set the clock right',
+  'op.task': wholeTask,
+  'op.command.task': wholeTask,
   relay:
     'a relay is a wss:// address; one at ws:// on this computer, for trying things, needs --loopback-test',
 }

@@ -21,4 +21,21 @@ describe('what to do about a refusal', () => {
     })
     expect(error).toMatchObject({ hint: expect.stringContaining('workspace list') })
   })
+
+  it.each(['op.task', 'op.command.task'])(
+    'for a task that is named in short, at %s, is where to find it',
+    async (field) => {
+      const error = await refused('queue', () => {
+        throw new Refusal('malformed', 'no', { field })
+      })
+      expect(error).toMatchObject({ hint: expect.stringContaining('drawbridge device tasks') })
+    },
+  )
+
+  it('for rights that an approver lacks is to name fewer', async () => {
+    const error = await refused('approve', () => {
+      throw new Refusal('missing_right', 'no', { missing: 'observe' })
+    })
+    expect(error).toMatchObject({ missing: 'observe', hint: expect.stringContaining('--rights') })
+  })
 })
