@@ -35,7 +35,7 @@ describe('a device that stays', () => {
     await service.stop()
     await create('Never')
     const following = place.start(device(['outbox', '--follow']))
-    expect(await following.firstWarning).toBe('1 wait for an answer')
+    expect(await following.firstWarning).toBe('one send waits for an answer')
     const ended = await following.stop('SIGINT')
     expect([ended.code, ended.stdout]).toEqual([130, ''])
     expect(ended.stderr).toMatch(

@@ -33,7 +33,7 @@ async function followOutbox(door: Door, device: Device): Promise<null> {
   const going = goingOn(door)
   const before = await device.outbox()
   const told = new Set(before.filter(isDecided).map(({ id }) => id))
-  if (!door.json) door.err(`${waitingOf(before)} wait for an answer\n`)
+  if (!door.json) door.err(`${waitingWords(waitingOf(before))} for an answer\n`)
   let last: Extract<Sent, { state: 'refused' }> | null = null
   let waiting = waitingOf(before)
 
@@ -66,6 +66,11 @@ function isDecided({ state }: Sent): boolean {
 
 function waitingOf(sends: readonly Sent[]): number {
   return sends.filter((sent) => !isDecided(sent)).length
+}
+
+function waitingWords(count: number): string {
+  if (count === 0) return 'nothing waits'
+  return count === 1 ? 'one send waits' : `${count} sends wait`
 }
 
 function lineOf(sent: Sent): string {
