@@ -24,7 +24,7 @@ export async function relayChecks(door: Door, { settings, hostKey }: OpenHome): 
 export function checksOf(probe: RelayProbe, host: string): Check[] {
   const name = `relay ${probe.url}`
   if (probe.fault !== null) {
-    const fix = `check the address and the network, or: drawbridge relay remove ${quoted(probe.url)}`
+    const fix = `${toReach(probe.url)}, or: drawbridge relay remove ${quoted(probe.url)}`
     return [{ name, ok: false, detail: probe.fault, fix }, ...clock(probe, name)]
   }
   return [
@@ -33,6 +33,12 @@ export function checksOf(probe: RelayProbe, host: string): Check[] {
     limits(probe, name),
     ...clock(probe, name),
   ]
+}
+
+/** A ws:// relay is one of this computer, most often the one that the service itself runs. */
+function toReach(url: string): string {
+  if (!url.startsWith('ws:')) return 'check the address and the network'
+  return `start it (drawbridge serve --embedded-relay ${new URL(url).host} --loopback-test)`
 }
 
 function authentication({ auth }: RelayProbe, relay: string, host: string): Check {

@@ -36,6 +36,11 @@ describe('what doctor says of a relay', () => {
     ])
   })
 
+  it('of this computer that cannot be reached is to be started', () => {
+    const [found] = checksOf(probe({ url: 'ws://127.0.0.1:7777', fault: 'connect ECONNREFUSED' }), host)
+    expect(found?.fix).toContain('serve --embedded-relay 127.0.0.1:7777 --loopback-test')
+  })
+
   it.each([
     ['accepted', true, null],
     ['none', true, null],
