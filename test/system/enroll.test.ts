@@ -190,7 +190,7 @@ describe('an approval that does not come off', () => {
       expect(ended.stderr).toContain('other users of this computer can see')
     }
     expect((await heard(asArgument(bunker.url))).code).toBe(0)
-    expect((await heard(asArgument(bunker.url, bunker.url))).code).toBe(1)
+    expect((await heard(asArgument(bunker.url, bunker.url))).code).toBe(64)
     expect((await heard(place.run([...words, `--owner-singer=${bunker.url}`]))).code).toBe(64)
     expect((await heard(place.run([...words, bunker.url]))).code).toBe(64)
     const both = ['--owner-key-file', 'none', '--owner-signer', '-']

@@ -166,7 +166,7 @@ describe('a launch that admits nothing', () => {
     expect(await stage.noteOf('task-1')).toBe('waiting to be tried again: the start was refused (io)')
     await stage.clock.advance(autostartSweepMs)
     await until(() => stage.owners.length === 2)
-    expect(await stage.noteOf('task-1')).toBeNull()
+    await until(async () => (await stage.noteOf('task-1')) === null)
     await exit(stage, 1, { code: 'io', message: 'bwrap is not installed' })
     const facts = { task: 'task-1', code: 'io', reason: 'io: bwrap is not installed' }
     expect(stage.warnings).toEqual([
