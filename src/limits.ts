@@ -69,6 +69,7 @@ export const repliesPerInvitationMax = 32
 export const keptRepliesBytesMax = 67_108_864
 export const keptRepliesFreshBytesMax = 50_331_648
 export const keptRepliesCompactBytes = 4_194_304
+export const keptRepliesPieceCharacters = 65_536
 export const keptRepliesWaitingBytesMax = 1_048_576
 export const answerBytesMax = 31_744
 export const answerOverheadBytesMax = 1_024

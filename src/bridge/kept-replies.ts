@@ -3,6 +3,7 @@ import {
   keptRepliesBytesMax,
   keptRepliesCompactBytes,
   keptRepliesFreshBytesMax,
+  keptRepliesPieceCharacters,
   keptRepliesWaitingBytesMax,
 } from '../limits.ts'
 import { eventSchema } from '../protocol/event.ts'
@@ -56,7 +57,7 @@ export async function openKeptReplies(
   const { disk, clock } = deps
   const memory = createMemory(clock)
   for (const entry of decode(await disk.read(path, keptRepliesBytesMax))) {
-    if (entry.epoch >= epochOf(entry.signer)) memory.put(entry)
+    if (entry.epoch >= epochOf(entry.signer)) memory.put(entry, encodeLine(entry).length)
   }
   let file: AppendFile | null = await rewrite(disk, path, memory.all())
   let fileBytes = await file.size()
@@ -79,13 +80,17 @@ export async function openKeptReplies(
   return {
     find: memory.find,
     save(entry) {
-      if (!memory.put(entry)) return Promise.reject(new Refusal('rate_limited', 'too many answers are kept'))
-      writer.add(encodeLine(entry))
+      const line = encodeLine(entry)
+      if (!memory.put(entry, line.length)) {
+        return Promise.reject(new Refusal('rate_limited', 'too many answers are kept'))
+      }
+      writer.add(line)
       return writer.flush()
     },
     ride(entry) {
-      if (!memory.put(entry)) return
-      writer.add(encodeLine(entry))
+      const line = encodeLine(entry)
+      if (!memory.put(entry, line.length)) return
+      writer.add(line)
       if (writer.waitingBytes() > keptRepliesWaitingBytesMax) writer.flush().catch(() => undefined)
     },
     drop: memory.drop,
@@ -104,7 +109,7 @@ export async function checkKeptReplies(disk: Disk, path: string): Promise<void> 
 
 /** Writes the first, empty file. Only `initHome` calls it. */
 export async function createKeptReplies(disk: Disk, path: string): Promise<void> {
-  await disk.replace(path, encodeFile([]))
+  await disk.replace(path, piecesOf([]))
 }
 
 /** What is fresh, by request, within the bound of the file. */
@@ -131,10 +136,9 @@ function createMemory(clock: Clock) {
       const entry = kept.get(request)?.entry
       return entry !== undefined && isFresh(entry) ? entry : null
     },
-    /** False, changing nothing, when there is no room. */
-    put(entry: KeptReply): boolean {
+    /** False, changing nothing, when there is no room. @param size of its line, in bytes */
+    put(entry: KeptReply, size: number): boolean {
       dropExpired()
-      const size = encodeLine(entry).length
       if (bytes - (kept.get(entry.request)?.bytes ?? 0) + size > keptRepliesFreshBytesMax) return false
       remove(entry.request)
       kept.set(entry.request, { entry, bytes: size })
@@ -152,16 +156,28 @@ function createMemory(clock: Clock) {
 const schemaLine = '{"schema":"drawbridge.replies.v1"}\n'
 
 async function rewrite(disk: Disk, path: string, entries: KeptReply[]): Promise<AppendFile> {
-  await disk.replace(path, encodeFile(entries))
+  await disk.replace(path, piecesOf(entries))
   return await disk.openAppend(path)
 }
 
-function encodeFile(entries: KeptReply[]): Uint8Array {
-  return Buffer.concat([Buffer.from(schemaLine), ...entries.map(encodeLine)])
+/** The file a piece at a time: encoding tens of megabytes at once would hold up every other answer. */
+function* piecesOf(entries: KeptReply[]): Iterable<Uint8Array> {
+  let piece = schemaLine
+  for (const entry of entries) {
+    piece += lineOf(entry)
+    if (piece.length < keptRepliesPieceCharacters) continue
+    yield Buffer.from(piece)
+    piece = ''
+  }
+  yield Buffer.from(piece)
 }
 
 function encodeLine(entry: KeptReply): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify(entry)}\n`)
+  return Buffer.from(lineOf(entry))
+}
+
+function lineOf(entry: KeptReply): string {
+  return `${JSON.stringify(entry)}\n`
 }
 
 function decode(bytes: Uint8Array | null): KeptReply[] {

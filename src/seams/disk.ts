@@ -16,6 +16,12 @@ export interface AppendFile {
   close(): Promise<void>
 }
 
+/**
+ * What a file is replaced by: whole, or piece after piece, each asked for when the one before it is written, so that a
+ * large file neither needs room for all of it nor holds up other work while it is made.
+ */
+export type FileContent = Uint8Array | Iterable<Uint8Array>
+
 export interface ReplaceOptions {
   /** The temporary file's path; `.NAME.tmp` beside the file unless given. */
   readonly temporary?: string
@@ -47,7 +53,7 @@ export interface Disk {
   /** The whole file, or null when there is none. Longer than `bytesMax` refuses `limit_exceeded`. */
   read(path: string, bytesMax: number): Promise<Uint8Array | null>
   /** Temporary file, fsync, rename, directory fsync. */
-  replace(path: string, bytes: Uint8Array, options?: ReplaceOptions): Promise<void>
+  replace(path: string, content: FileContent, options?: ReplaceOptions): Promise<void>
   /** Creates the file exclusively; false when something is already there (it is left alone). */
   create(path: string, bytes: Uint8Array): Promise<boolean>
   /** Opens for appending; `exclusive` refuses `io` when the file exists, otherwise it is created if absent. */

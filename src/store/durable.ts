@@ -1,24 +1,24 @@
 import { constants } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Refusal } from '../protocol/refusal.ts'
-import type { ReplaceOptions } from '../seams/disk.ts'
+import type { FileContent, ReplaceOptions } from '../seams/disk.ts'
 import { closing, openFile, renamePath, syncAll, unlinkPath, writeAll } from './descriptor.ts'
 import { errorCode, ioRefusal, unsafePath } from './failure.ts'
 import { createPrivate, openPrivate } from './private-file.ts'
 
 /**
- * Puts `bytes` at `path` so that a crash leaves either the old file or the new one, whole.
+ * Puts `content` at `path` so that a crash leaves either the old file or the new one, whole.
  *
  * A temporary left by an earlier crash is replaced.
  * @throws `io` when a step fails; what is on disk is then in doubt. What `meanwhile` throws, unchanged.
  */
 export async function replaceFile(
   path: string,
-  bytes: Uint8Array,
+  content: FileContent,
   { temporary, meanwhile }: ReplaceOptions = {},
 ): Promise<void> {
   const pending = temporary ?? join(dirname(path), `.${basename(path)}.tmp`)
-  const [written, beside] = await Promise.allSettled([writeNew(pending, bytes), meanwhile?.()])
+  const [written, beside] = await Promise.allSettled([writeNew(pending, content), meanwhile?.()])
   try {
     if (beside.status === 'rejected') throw beside.reason
     if (written.status === 'rejected') throw ioRefusal('replace', path, written.reason)
@@ -96,8 +96,8 @@ export async function syncDirectory(path: string): Promise<void> {
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /** Writes a temporary file of its own, over whatever an earlier crash left there, and syncs it. */
-async function writeNew(path: string, bytes: Uint8Array): Promise<void> {
-  await writeAndSync(await createOver(path), bytes)
+async function writeNew(path: string, content: FileContent): Promise<void> {
+  await writeAndSync(await createOver(path), content)
 }
 
 async function createOver(path: string): Promise<number> {
@@ -113,9 +113,9 @@ async function createOver(path: string): Promise<number> {
   return second
 }
 
-function writeAndSync(fd: number, bytes: Uint8Array): Promise<void> {
+function writeAndSync(fd: number, content: FileContent): Promise<void> {
   return closing(fd, async () => {
-    await writeAll(fd, bytes)
+    for (const piece of content instanceof Uint8Array ? [content] : content) await writeAll(fd, piece)
     await syncAll(fd)
   })
 }

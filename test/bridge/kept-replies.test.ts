@@ -153,6 +153,38 @@ describe('kept replies', () => {
     expect((await open()).find(id(200))).toMatchObject({ reply: null })
   })
 
+  it('keeps what is saved while a rewrite of many pieces is under way', async () => {
+    const during: Promise<unknown>[] = []
+    let piecesMost = 0
+    const answer = { ...someEvent(1), content: 'x'.repeat(1_000) }
+    const save = (index: number) =>
+      replies.save(reply(1, { request: index.toString(16).padStart(64, '0'), reply: answer }))
+    const watched: Disk = {
+      ...realDisk,
+      async replace(file, content, options) {
+        let pieces = 0
+        function* counted() {
+          for (const piece of content as Iterable<Uint8Array>) {
+            pieces += 1
+            if (pieces > 1) during.push(save(1_000_000 + during.length))
+            yield piece
+          }
+        }
+        await realDisk.replace(file, counted(), options)
+        piecesMost = Math.max(piecesMost, pieces)
+      },
+    }
+    const replies = await open(0, watched)
+    // Each is kept three times: what the file had of it before is dead.
+    for (let index = 0; index < 9_000; index += 500) {
+      await Promise.all(Array.from({ length: 500 }, (_, one) => save((index + one) % 3_000)))
+    }
+    await Promise.all(during)
+    await replies.close()
+    expect(piecesMost).toBeGreaterThan(50)
+    expect((await open()).size()).toBe(3_000 + during.length)
+  })
+
   it('never lets its file pass 64 MiB, however much is fresh, and then refuses rate_limited', async () => {
     const replies = await open()
     const large = { ...someEvent(1), content: 'x'.repeat(400_000) }

@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { chmod, chown, link, mkdir, rename, stat, symlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -39,6 +39,30 @@ describe('a private file', () => {
     const large = new Uint8Array(300_000).map((_, place) => place % 251)
     await realDisk.replace(path, large)
     expect(await realDisk.read(path, 1_000_000)).toEqual(large)
+  })
+
+  it('is replaced piece by piece, each asked for once the one before it is in the file', async () => {
+    const folder = await tempDir()
+    const seen: number[] = []
+    function* pieces() {
+      for (const piece of ['one ', 'two ', 'three']) {
+        seen.push(statSync(join(folder, '.a.tmp')).size)
+        yield bytes(piece)
+      }
+    }
+    await realDisk.replace(join(folder, 'a'), pieces())
+    expect([seen, await textOf(join(folder, 'a'))]).toEqual([[0, 4, 8], 'one two three'])
+  })
+
+  it('stays as it was when a piece of what would replace it cannot be made', async () => {
+    const folder = await tempDir()
+    await realDisk.replace(join(folder, 'a'), bytes('old'))
+    function* pieces() {
+      yield bytes('new')
+      throw new Error('no more')
+    }
+    await expect(realDisk.replace(join(folder, 'a'), pieces())).rejects.toThrow('no more')
+    expect([await textOf(join(folder, 'a')), await realDisk.list(folder)]).toEqual(['old', ['a']])
   })
 
   const unsafe: [string, (path: string, directory: string) => Promise<unknown>][] = [

@@ -12,6 +12,7 @@ import type { Disk } from '../../src/seams/disk.ts'
 import { realDisk } from '../../src/store/disk.ts'
 import { openTaskStore, type TaskStore } from '../../src/store/tasks/store.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { wholeOf } from './file-content.ts'
 import { tempDir } from './temp-dir.ts'
 import { steering, submitTask } from './turns.ts'
 
@@ -116,11 +117,11 @@ export function countingDisk(disk: Disk, path: string): CountingDisk {
     ...disk,
     journalWrites: 0,
     beforeWrite() {},
-    async replace(at, bytes, options) {
-      if (at !== path) return await disk.replace(at, bytes, options)
+    async replace(at, content, options) {
+      if (at !== path) return await disk.replace(at, content, options)
       counting.journalWrites += 1
-      await counting.beforeWrite(bytes)
-      await disk.replace(at, bytes, options)
+      await counting.beforeWrite(wholeOf(content))
+      await disk.replace(at, content, options)
     },
   }
   return counting

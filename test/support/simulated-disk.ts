@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { Refusal } from '../../src/protocol/refusal.ts'
 import type { AppendFile, Disk, DiskLock, FileIdentity } from '../../src/seams/disk.ts'
+import { wholeOf } from './file-content.ts'
 
 /** The mutating calls of a `Disk`, as they fail or are cut off. */
 export type DiskChange = 'replace' | 'create' | 'append' | 'truncate' | 'rename' | 'remove' | 'makeDirectory'
@@ -133,9 +134,9 @@ export function simulatedMachine(chance: () => number): SimulatedMachine {
         if (bytes !== null && bytes.length > bytesMax) throw new Refusal('limit_exceeded', 'too large')
         return bytes
       },
-      async replace(path, bytes, options) {
+      async replace(path, content, options) {
         await options?.meanwhile?.()
-        const copy = Uint8Array.from(bytes)
+        const copy = Uint8Array.from(wholeOf(content))
         await change('replace', path, () => touch(path, copy))
       },
       create: (path, bytes) =>
