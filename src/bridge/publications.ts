@@ -33,8 +33,8 @@ interface Publication {
   readonly promise: Promise<PublishOutcome>
   /** How often the relay said that it may take it later. */
   refusals: number
-  /** When it last went out, milliseconds of host time; 0: never. */
-  sentMs: number
+  /** Since when it waits for its next turn, milliseconds of host time: when it last went out, or came. */
+  sinceMs: number
   timer: Timer | null
 }
 
@@ -100,7 +100,7 @@ function publish(
   const promise = new Promise<PublishOutcome>((settled) => {
     resolve = settled
   })
-  const fresh = { refusals: 0, sentMs: 0, timer: null }
+  const fresh = { refusals: 0, sinceMs: state.clock.nowMs(), timer: null }
   const publication: Publication = { event, freshUntil, slot, resolve, promise, ...fresh }
   state.waiting.set(event.id, publication)
   state.bytes += sizeOf(event)
@@ -115,7 +115,7 @@ function attempt(state: State, publication: Publication): void {
     settle(state, publication, unknown)
     return
   }
-  publication.sentMs = state.clock.nowMs()
+  publication.sinceMs = state.clock.nowMs()
   state.connections()[0]?.publish(publication.event)
   tryAgain(state, publication, publishWaitSeconds * 1000)
 }
@@ -162,7 +162,7 @@ function pause(state: State, refusals: number): void {
 /** Sends what waited longest; with nothing left, the relay keeps up again. */
 function sendOne(state: State, refusals: number): void {
   state.slow?.timer.cancel()
-  const first = longestUnsent(state)
+  const first = longestWaiting(state)
   if (first === null) {
     state.slow = null
     return
@@ -173,9 +173,10 @@ function sendOne(state: State, refusals: number): void {
   attempt(state, first)
 }
 
-function longestUnsent({ waiting }: State): Publication | null {
+/** One that was refused has its turn before those that came later, or without end of new ones it would have none. */
+function longestWaiting({ waiting }: State): Publication | null {
   let first: Publication | null = null
-  for (const one of waiting.values()) if (first === null || one.sentMs < first.sentMs) first = one
+  for (const one of waiting.values()) if (first === null || one.sinceMs < first.sinceMs) first = one
   return first
 }
 

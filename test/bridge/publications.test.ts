@@ -162,6 +162,18 @@ describe('a relay that limits the rate', () => {
     expect(at).toEqual([1, 3, 7, 15, 31, 63, 123, 183, 243])
   })
 
+  it('takes what it refused before what came later, however much comes', async () => {
+    const [refused] = publishAll(1)
+    await clock.advance(1)
+    refuse(refused?.id ?? '', 'rate-limited')
+    sent.length = 0
+    for (let come = 0; come < 10; come += 1) {
+      publishAll(1)
+      await clock.advance(100)
+    }
+    expect(sent).toEqual([refused?.id])
+  })
+
   it('and answers one with nothing is asked for the next', async () => {
     const [one, two] = publishAll(2)
     refuse(one?.id ?? '', 'rate-limited')
