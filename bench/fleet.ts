@@ -131,12 +131,17 @@ interface Line {
 function openLine(relay: string, signer: Signer, clock: Clock): Promise<Line> {
   const socket = new WebSocket(relay, { perMessageDeflate: false })
   const waiting = new Map<string, (text: string) => void>()
+  /** Why a relay took no event of ours, by its ID. */
+  const refused = new Map<string, (reason: Error) => void>()
   const line: Line = {
     send({ request, frame }) {
       return new Promise((resolve, reject) => {
-        const patience = setTimeout(() => reject(new Error('no answer in 60 s')), 60_000)
+        const event = eventIdOf(frame)
+        const patience = setTimeout(() => reject(new Error(`no answer to ${request} in 60 s`)), 60_000)
+        refused.set(event, reject)
         waiting.set(request, (text) => {
           clearTimeout(patience)
+          refused.delete(event)
           resolve(text)
         })
         socket.send(frame)
@@ -163,8 +168,13 @@ function openLine(relay: string, signer: Signer, clock: Clock): Promise<Line> {
       } else if (text.startsWith('["EOSE"')) {
         resolve(line)
       } else if (text.includes(',false,')) {
-        reject(new Error(text))
+        const refuse = refused.get(String(JSON.parse(text)[1])) ?? reject
+        refuse(new Error(text))
       }
     })
   })
+}
+
+function eventIdOf(frame: string): string {
+  return /"id":"([0-9a-f]{64})"/.exec(frame)?.[1] ?? ''
 }

@@ -28,10 +28,13 @@ export async function memory(): Promise<void> {
   const { home, port, remove } = await makeHome()
   const clock = aheadClock()
   const where = { host: '127.0.0.1', port }
-  const relay = await startRelay({ clock, random: systemRandom, ...where, serves: () => null })
+  const served: string[] = []
+  const relay = await startRelay({ clock, random: systemRandom, ...where, serves: () => served })
   const inside = await serveInside(home, 0)
   try {
-    const fleet = await enrollFleet(devices, { home, host: await inside.host(), relay: relay.url, clock })
+    const host = await inside.host()
+    served.push(host)
+    const fleet = await enrollFleet(devices, { home, host, relay: relay.url, clock })
     const days: Day[] = []
     for (const device of fleet) days.push(await beginDay(device))
     const signSome = () =>
@@ -49,6 +52,8 @@ export async function memory(): Promise<void> {
       const usage = await settled(inside, async () => {
         clock.aheadMs += 61_000
         await inside.ahead(61_000)
+        // A relay ends a connection that it has not heard of for so long.
+        for (const device of fleet) await device.reconnect()
         await everyone(fleet, signSome())
       })
       const seconds = (performance.now() - start) / 1000
