@@ -58,6 +58,11 @@ export async function readServeSettings(disk: Disk, paths: HomePaths): Promise<S
 export async function requireServeSettings(disk: Disk, paths: HomePaths): Promise<ServeSettings> {
   const settings = await readServeSettings(disk, paths)
   if (settings !== null) return settings
+  if ((await disk.identity(paths.access)) !== null) {
+    throw new Refusal('configuration', 'host/serve.json is missing: it was lost, or init was cut off', {
+      hint: `put back ${paths.settings} from a backup, or say the same drawbridge init … again`,
+    })
+  }
   throw new Refusal('configuration', 'this home is not initialised', {
     hint: 'drawbridge init --create-owner',
   })

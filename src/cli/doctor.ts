@@ -21,7 +21,8 @@ export async function examine(door: Door): Promise<Answer> {
   const home = await look('home', 'drawbridge init --create-owner', async () => {
     const open = await readHome(realDisk, door.home)
     const { settings } = open
-    return { open, settings, detail: `${door.home}, private, ${settings.relays.length} relays` }
+    const relays = settings.relays.length === 1 ? 'one relay' : `${settings.relays.length} relays`
+    return { open, settings, detail: `${door.home}, private, ${relays}` }
   })
   const checks = [
     node(),

@@ -7,12 +7,13 @@ let standardInputRead = false
 /**
  * Reads a file that a person named, or standard input for `-`. At most `bytesMax` + 1 bytes are read, so that
  * whoever parses them sees that they are too many and says so. Refuses `usage` for a second `-`.
- * @throws Refusal `code` when it cannot be read
+ * @throws Refusal `code` when it cannot be read, with `hint` if one is given
  */
 export async function readInput(
   name: string,
   code: RefusalCode,
   bytesMax: number = inputBytesMax,
+  hint?: string,
 ): Promise<Uint8Array> {
   if (name === '-' && standardInputRead) {
     throw new Refusal('usage', 'only one thing can be read from standard input: give the other as a file')
@@ -21,7 +22,8 @@ export async function readInput(
     return name === '-' ? await readStandardInput(bytesMax + 1) : await readFile(name, bytesMax + 1)
   } catch (error) {
     const shown = name === '-' ? 'standard input' : name
-    throw new Refusal(code, `cannot read ${shown}: ${(error as Error).message}`, { cause: error })
+    const cause = { cause: error, ...(hint === undefined ? {} : { hint }) }
+    throw new Refusal(code, `cannot read ${shown}: ${(error as Error).message}`, cause)
   }
 }
 
@@ -34,7 +36,8 @@ export async function readSecret(given: string, prefix: string, warn: () => void
     warn()
     return given
   }
-  const bytes = await readInput(given, 'configuration')
+  const hint = `give ${prefix}…, a file that holds it, or - for standard input`
+  const bytes = await readInput(given, 'configuration', inputBytesMax, hint)
   return new TextDecoder('utf-8').decode(bytes).trim()
 }
 

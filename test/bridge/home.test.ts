@@ -193,6 +193,14 @@ describe('a home that was initialised', () => {
     })
   }
 
+  it('tells a home that lost its settings from one that never was', async () => {
+    const path = join(home, 'host', 'serve.json')
+    await rm(path)
+    const refusal = { code: 'configuration', message: expect.stringContaining('host/serve.json is missing') }
+    await expect(openHome(realDisk, home)).rejects.toMatchObject(refusal)
+    await expect(openHome(realDisk, home)).rejects.toMatchObject({ hint: expect.stringContaining(path) })
+  })
+
   it('settings that were lost while devices are enrolled are not made anew', async () => {
     const path = join(home, 'host', 'access.json')
     const book = JSON.parse(await readFile(path, 'utf8'))

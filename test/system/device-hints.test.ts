@@ -31,6 +31,7 @@ describe('a refusal on the device says what to do', () => {
     const again = await place.run(['device', 'redeem', 'code.txt', '--state', other, '--loopback-test'])
     expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/\nthe invitation was used.*\n$/)])
 
+    await refused(['redeem', 'nonsense'], 'configuration', 'give coder-host:…, a file that holds it')
     await refused(
       ['create', '--workspace', 'none', '--title', 'x', '--prompt', 'x'],
       'forbidden',
