@@ -2,7 +2,7 @@ import type { SteeringRow } from '../host/steering.ts'
 import { commandSweepMs } from '../limits.ts'
 import type { QueueEdit } from '../protocol/operations/commands.ts'
 import type { QueueView } from '../protocol/outcomes.ts'
-import { isRefusal } from '../protocol/refusal.ts'
+import { isRefusal, Refusal } from '../protocol/refusal.ts'
 import type { Clock, Timer } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { TaskStore } from '../store/tasks/store.ts'
@@ -90,7 +90,13 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
   const answer = (taskId: string, isReady: (entry: Entry) => boolean): void => {
     for (const waited of waiters.ofTask(taskId)) {
       const entry = journal.find(waited.sender.device, waited.request.command)
-      if (entry === null || !isReady(entry) || !journal.isDurable(entry)) continue
+      if (entry === null) {
+        // The journal had to be read again, and does not have it.
+        endedIt.delete(keyOf(waited))
+        waiters.reject(waited, new Refusal('unavailable', 'the command could not be recorded'))
+        continue
+      }
+      if (!isReady(entry) || !journal.isDurable(entry)) continue
       endedIt.delete(keyOf(entry))
       waiters.resolve(entry, entry.state)
     }
@@ -100,7 +106,9 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
     if (closed) return
     try {
       await journal.ready()
-      if (journal.undecided(taskId).length > 0) await lanes.ask(taskId)
+      // Somebody may wait for a command that an edit has just decided.
+      const isAwaited = waiters.ofTask(taskId).length > 0
+      if (isAwaited || journal.undecided(taskId).length > 0) await lanes.ask(taskId)
     } catch (error) {
       const code = isRefusal(error) ? error.code : 'unexpected'
       deps.log.warn('the commands of a task could not be evaluated', { task: taskId, code })
@@ -111,12 +119,12 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
     if (closed) return
     try {
       await journal.ready()
-    } catch {
-      // The journal has said so itself.
-      return
+      for (const lease of journal.leases()) awaitLapse(lease.task)
+      await Promise.all(journal.undecidedTasks().map(evaluate))
+    } catch (error) {
+      // The journal has said so itself; a write that fails meanwhile closes it as well.
+      if (!isRefusal(error)) throw error
     }
-    for (const lease of journal.leases()) awaitLapse(lease.task)
-    await Promise.all(journal.undecidedTasks().map(evaluate))
   }
 
   const awaitLapse = (taskId: string): void => {

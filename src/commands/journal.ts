@@ -44,8 +44,13 @@ export interface Journal {
   /** Lets undecided entries of one task trade places among their own slots. */
   reorder(entries: readonly Entry[]): void
   setLease(task: string, lease: Lease | null): void
-  /** Resolves when every change so far that matters is durable. */
-  commit(): Promise<void>
+  /** What is in memory, until the file is read again: changes made to it are lost then. Only to be compared. */
+  content(): object
+  /**
+   * Resolves when every change so far that matters is durable. Refuses `unavailable` as well when the file was read
+   * again since the changes were made to `content`.
+   */
+  commit(content?: object): Promise<void>
   /** Whether the newest change of this entry that matters is durable. */
   isDurable(entry: Entry): boolean
   /** Writes what is only marked, and closes. */
@@ -206,8 +211,9 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
       else leases.set(task, lease)
       changed(null)
     },
-    async commit() {
-      open()
+    content: open,
+    async commit(changed = open()) {
+      if (open() !== changed) throw new Refusal('unavailable', 'the command journal had to be read again')
       await writes.until(mustBeDurable)
     },
     isDurable: (entry) => rowOf(entry).version <= writes.durable(),

@@ -57,14 +57,13 @@ export function createQueueEditor(
     await journal.ready()
     const [task, archived] = await Promise.all([taskFor(deps.tasks, taskId), deps.archived(taskId)])
     const now = nowSeconds(deps.clock)
+    const content = journal.content()
     const edited = apply(deps, contentions, { sender, task, archived, now }, edit)
-    if (edited.changed) {
-      // An effect that the edit allows is written together with it.
-      await deps.evaluate(taskId)
-      await journal.commit()
-    } else {
-      await journal.check()
-    }
+    // An effect that the edit allows is written together with it.
+    if (edited.changed) await deps.evaluate(taskId)
+    // What changes nothing may rest on a change that is not durable yet.
+    await journal.commit(content)
+    if (!edited.changed) await journal.check()
     if (edited.refusal !== undefined) throw edited.refusal
     const { revision } = edited.changed ? await taskFor(deps.tasks, taskId) : task
     const lease = journal.lease(taskId)
