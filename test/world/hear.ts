@@ -76,6 +76,7 @@ async function doEdit(world: World, { device, task, edit, of, action }: AskedEdi
   const { commands } = world.host
   const view = await commands.edit(sender, task, edit).finally(released)
   if (edit.action === 'lease') watch.leased(task, view, { entries: commands.entries(task), releases })
+  watch.timeIs(nowOf(world))
   world.tally.count(`edited: ${action}`)
 }
 

@@ -157,13 +157,14 @@ function outOfOrder(world: World, tasks: OnDisk['tasks']): string | null {
   return null
 }
 
-function outOfJournalOrder({ sent, moved }: World, { entries, tasks }: OnDisk): string | null {
+function outOfJournalOrder(world: World, { entries, tasks }: OnDisk): string | null {
+  const { sent, moved } = world
   const byKey = new Map(sent.map((one) => [keyOf(one), one]))
   const last = new Map<string, number>()
   for (const key of entries.keys()) {
     const one = byKey.get(key)
-    if (one === undefined || one.request.kind !== 'queue' || one.promoted || moved.has(one.request.task))
-      continue
+    if (one === undefined || one.request.kind !== 'queue' || one.promoted) continue
+    if (moved.has(one.request.task) || isOld(world, one)) continue
     const revision = revisionOf(one, tasks)
     if (revision === null) continue
     if (revision < (last.get(one.request.task) ?? 0)) return one.request.text
