@@ -93,9 +93,21 @@ async function replay(deps: RecordDeps, known: Entry, request: CommandRequest): 
   }
   const evaluating = deps.evaluating(known)
   if (evaluating !== null) return await evaluating
-  if (deps.journal.isDurable(known)) await deps.journal.check()
-  else await deps.journal.commit()
-  return deps.journal.find(known.sender.device, known.request.command)?.state ?? known.state
+  const { state } = await durable(deps.journal, known)
+  await deps.journal.check()
+  // What became of it since may not be durable yet.
+  return state
+}
+
+/** The entry as it is once what is in memory of it is durable. */
+async function durable(journal: Journal, known: Entry): Promise<Entry> {
+  let entry: Entry | null = known
+  while (entry !== null && !journal.isDurable(entry)) {
+    await journal.commit()
+    entry = journal.find(known.sender.device, known.request.command)
+  }
+  if (entry === null) throw new Refusal('unavailable', 'the command could not be recorded')
+  return entry
 }
 
 async function lookAndSettle(deps: RecordDeps, taskId: string): Promise<Looked> {

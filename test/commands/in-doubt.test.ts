@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { CommandRequest } from '../../src/commands/journal-entry.ts'
 import type { QueueEdit } from '../../src/protocol/operations/commands.ts'
-import { Refusal } from '../../src/protocol/refusal.ts'
+import { isRefusal, Refusal } from '../../src/protocol/refusal.ts'
 import { type Desk, openDesk, phone } from '../support/command-desk.ts'
 import { type Gate, gate } from '../support/gate.ts'
 import { refused } from '../support/refusals.ts'
@@ -57,6 +58,23 @@ describe('what changes while a write is under way', () => {
 })
 
 describe('a write that fails at any moment', () => {
+  it('takes back nothing that a replay was told meanwhile', async () => {
+    const told = new Set<string>()
+    for (let moment = 0; moment < 80; moment += 1) {
+      const world = await openWorld(moment + 1, createTally())
+      await record(world, 0)
+      await queueEdit(world, { action: 'lease' })
+      failNextWrite(world)
+      const removed = queueEdit(world, { action: 'remove', command: requestOn(world, 0).command })
+      for (let turn = 0; turn < moment; turn += 1) await Promise.resolve()
+      const replayed = record(world, 0)
+      await quiet()
+      expect(await removed).toBe('unavailable')
+      told.add(await replayed)
+    }
+    expect([...told].sort()).toEqual(['held', 'unavailable'])
+  })
+
   it('leaves nobody without an answer', async () => {
     for (let moment = 0; moment < 80; moment += 1) {
       const world = await openWorld(moment + 1, createTally())
@@ -125,17 +143,30 @@ function failNextWrite(world: World): void {
   }
 }
 
-async function record(world: World, on: 0 | 1): Promise<void> {
-  const request = {
+const owner = { device: devices[2], grant: null, epoch: null }
+
+/** Gives the state that the command is in, or the code of the refusal. */
+async function record(world: World, on: 0 | 1): Promise<string> {
+  return await world.host.commands.record(owner, requestOn(world, on)).then(({ state }) => state, codeOf)
+}
+
+async function queueEdit(world: World, asked: QueueEdit): Promise<string> {
+  return await world.host.commands.edit(owner, taskIds[0], asked).then(() => 'ok', codeOf)
+}
+
+function codeOf(error: unknown): string {
+  if (!isRefusal(error)) throw error
+  return error.code
+}
+
+function requestOn(world: World, on: 0 | 1): CommandRequest {
+  return {
     command: `${on}`.repeat(64),
     task: taskIds[on],
-    kind: 'queue' as const,
+    kind: 'queue',
     based_on: 1,
     text: 'Next.',
     emulate: false,
     issued_at: world.began,
   }
-  await world.host.commands
-    .record({ device: devices[2], grant: null, epoch: null }, request)
-    .catch(() => undefined)
 }
