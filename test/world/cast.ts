@@ -31,8 +31,10 @@ export function renewed(record: AccessRecord, device: string, now: number): Acce
   return addRenewal(record, entryFor(record, device, now, [current.grant.grant, ...current.renews]), now)
 }
 
+/** Revokes a device, unless nothing is known of it any more. The owner cannot be revoked. */
 export function revoked(record: AccessRecord, device: string, now: number): AccessRecord {
-  return device === owner ? record : revokeDevice(record, device, now).record
+  const isKnown = record.epochs.some((entry) => entry.device === device)
+  return isKnown ? revokeDevice(record, device, now).record : record
 }
 
 /** As whom a device's command is recorded now; null when it is refused before that. */

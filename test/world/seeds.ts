@@ -22,7 +22,9 @@ export async function playSeeds(half: 0 | 1): Promise<void> {
   const tally = createTally()
   for (let seed = first + half; seed < first + count; seed += 2) {
     const schedule = scheduleOf(seed)
-    const violation = await run(schedule, tally)
+    const violation = await run(schedule, tally).catch((cause: unknown) => {
+      throw new Error(`seed ${seed} could not be played`, { cause })
+    })
     tally.count('seeds')
     if (violation !== null) expect.unreachable(printed(await shrink(schedule, violation)))
   }
