@@ -22,15 +22,16 @@ export interface Identities {
   /** The task that a command id belongs to; undefined when it is free. Needs no lock. */
   ownerOf(commandId: string): Promise<string | undefined>
   /**
-   * Checks that a task has these ids. Its file was read before: a log that is read later has them all.
+   * Checks that the log says this of the commands of a task. Its file was read before: a log that is read later has
+   * them all.
    * @throws `corrupt_store` when it does not
    */
-  requireOwned(taskId: string, commandIds: Iterable<string>): Promise<void>
+  requireOwned(commands: Iterable<Identity>): Promise<void>
   /**
    * Reserves command ids, durably and in one write. The caller holds `tasks.lock`. An id that its task has already is
    * fine: an earlier attempt crashed before its task file was written.
-   * @returns for each wish null, or its refusal: `command_conflict` when another task has the id; `limit_exceeded` when
-   * ids or tasks are used up, for a device when only the owner's share of them is left
+   * @returns for each wish null, or its refusal: `command_conflict` when another task has the id, or this one has it for
+   * a command that submits and the wish does not, or the other way round; `limit_exceeded` when ids or tasks are used up, for a device when only the owner's share of them is left
    */
   reserve(wishes: readonly Wish[]): Promise<Granted[]>
 }
@@ -39,7 +40,7 @@ export interface Identities {
 export type CommandSender = 'owner' | 'device'
 
 interface Contents {
-  readonly owners: Map<string, string>
+  readonly owners: Map<string, Identity>
   readonly submitted: Set<string>
   /** Length up to the last complete line; a crash may have left half a line after it. */
   completeBytes: number
@@ -61,12 +62,12 @@ export function openIdentities(
   async function current(): Promise<Contents> {
     const identity = await disk.identity(path)
     if (identity !== null && seen !== null && isSameIdentity(identity, seen.identity)) return seen.contents
-    const earlier = latest === null ? [] : [...latest.owners]
+    const earlier = latest === null ? [] : [...latest.owners.values()]
     const tasks = await submittedTasks(disk, layout)
     const bytes = await disk.read(path, identitiesBytesMax)
     if (identity === null || bytes === null) throw new Refusal('corrupt_store', 'identities.log is missing')
     const contents = parseIdentities(bytes)
-    for (const [id, taskId] of earlier) requireOwner(contents, id, taskId)
+    for (const identity of earlier) requireSame(contents, identity)
     if (tasks.some((taskId) => !contents.submitted.has(taskId))) throw lostIds()
     latest = contents
     const after = await disk.identity(path)
@@ -86,11 +87,11 @@ export function openIdentities(
 
   return {
     async ownerOf(commandId) {
-      return (await current()).owners.get(commandId)
+      return (await current()).owners.get(commandId)?.task_id
     },
-    async requireOwned(taskId, commandIds) {
+    async requireOwned(commands) {
       const contents = await current()
-      for (const id of commandIds) requireOwner(contents, id, taskId)
+      for (const identity of commands) requireSame(contents, identity)
     },
     async reserve(wishes) {
       const contents = await current()
@@ -141,8 +142,9 @@ async function submittedTasks(disk: Disk, { tasks }: StoreLayout): Promise<strin
     .filter(isIdentifier)
 }
 
-function requireOwner({ owners }: Contents, commandId: string, taskId: string): void {
-  if (owners.get(commandId) !== taskId) throw lostIds()
+function requireSame({ owners }: Contents, { command_id, task_id, submit }: Identity): void {
+  const known = owners.get(command_id)
+  if (known?.task_id !== task_id || known.submit !== submit) throw lostIds()
 }
 
 function lostIds(): Refusal {
@@ -157,9 +159,13 @@ function isReserved(
   { command_id, task_id, submit }: Identity,
   sender: CommandSender,
 ): boolean {
-  const owner = owners.get(command_id)
-  if (owner === task_id) return true
-  if (owner !== undefined) throw new Refusal('command_conflict', 'the command id belongs to another task')
+  const known = owners.get(command_id)
+  if (known !== undefined) {
+    if (known.task_id !== task_id)
+      throw new Refusal('command_conflict', 'the command id belongs to another task')
+    if (known.submit === submit) return true
+    throw new Refusal('command_conflict', 'the command id was reserved for another command')
+  }
   const [commands, tasks] = [shareOf(identitiesMax, sender), shareOf(tasksMax, sender)]
   if (owners.size >= commands) {
     throw new Refusal('limit_exceeded', `the store has accepted its ${commands} commands`)
@@ -215,7 +221,7 @@ function parseLine(line: string): Identity | null {
   return { command_id, task_id, submit: submit === 'true' }
 }
 
-function note({ owners, submitted }: Contents, { command_id, task_id, submit }: Identity): void {
-  owners.set(command_id, task_id)
-  if (submit) submitted.add(task_id)
+function note({ owners, submitted }: Contents, identity: Identity): void {
+  owners.set(identity.command_id, identity)
+  if (identity.submit) submitted.add(identity.task_id)
 }

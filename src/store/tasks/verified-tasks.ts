@@ -1,6 +1,6 @@
 import { taskFileBytesMax, verifiedBytesMax } from '../../limits.ts'
 import type { Disk, FileIdentity } from '../../seams/disk.ts'
-import type { Identities } from './identities.ts'
+import type { Identities, Identity } from './identities.ts'
 import type { StoreLayout } from './layout.ts'
 import { replayTaskFile } from './replay.ts'
 import { isSameIdentity } from './same-identity.ts'
@@ -58,7 +58,7 @@ export function verifiedTasks(
       const bytes = await disk.read(path, taskFileBytesMax)
       if (bytes === null) return null
       const verified = replayTaskFile(bytes, taskId)
-      await identities.requireOwned(taskId, verified.receipts.keys())
+      await identities.requireOwned(commandsOf(verified))
       const after = await disk.identity(path)
       // Replaced meanwhile: what was read is true of some moment, and that is all a reader is promised.
       if (identity !== null && after !== null && isSameIdentity(identity, after))
@@ -71,4 +71,13 @@ export function verifiedTasks(
       else keep(taskId, { identity, verified })
     },
   }
+}
+
+/** What the log of ids must say of a task's commands. */
+function commandsOf({ receipts, submit }: VerifiedTask): Identity[] {
+  return [...receipts.values()].map(({ command_id, task_id }) => ({
+    command_id,
+    task_id,
+    submit: command_id === submit.command_id,
+  }))
 }

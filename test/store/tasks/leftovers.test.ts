@@ -30,6 +30,18 @@ describe('what a crash leaves', () => {
     expect(await textOf(join(dir, 'identities.log'))).toBe(line)
   })
 
+  it('an id reserved by a submit is taken up by no other command of its task', async () => {
+    const { store, dir } = await newStore()
+    await store.apply(submit('task-1'))
+    await appendFile(
+      join(dir, 'identities.log'),
+      '{"command_id":"cmd","task_id":"task-1","submit":true}\n{"command_id":"kept","task_id":"task-1","submit":false}\n',
+    )
+    await refused('command_conflict', store.apply(correct('task-1', 1, 'cmd')))
+    expect((await store.apply(correct('task-1', 1, 'kept'))).revision).toBe(2)
+    expect(await store.list()).toHaveLength(1)
+  })
+
   it('a log of ids that disappears is missed at the next command, and not made anew', async () => {
     const { store, dir } = await newStore()
     await store.apply(submit('task-1'))

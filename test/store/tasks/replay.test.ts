@@ -1,13 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { isRefusal } from '../../../src/protocol/refusal.ts'
 import { replayTaskFile } from '../../../src/store/tasks/replay.ts'
 import type { TaskStore } from '../../../src/store/tasks/store.ts'
 import { refused } from '../../support/refusals.ts'
 import { bytes, cancel, correct, goOn, newStore, runningTask, runThrough, submit } from './samples.ts'
-
-type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
 let text: string
 let store: TaskStore
@@ -42,55 +39,9 @@ beforeAll(async () => {
   text = await readFile(path, 'utf8')
 })
 
-/** Every value that differs from `value` in one place: each scalar, each key, each element. */
-function* alterations(value: Json, at = ''): Generator<[string, Json]> {
-  if (Array.isArray(value)) {
-    for (const [place, item] of value.entries()) {
-      for (const [name, other] of alterations(item, `${at}[${place}]`)) yield [name, value.with(place, other)]
-      yield [`${at}[${place}] removed`, value.toSpliced(place, 1)]
-      yield [`${at}[${place}] repeated`, value.toSpliced(place, 0, item)]
-    }
-    return
-  }
-  if (typeof value !== 'object' || value === null) {
-    yield [`${at} altered`, alteredScalar(value)]
-    return
-  }
-  yield [`${at}.added`, { ...value, added: null }]
-  for (const [key, item] of Object.entries(value)) {
-    for (const [name, other] of alterations(item, `${at}.${key}`)) yield [name, { ...value, [key]: other }]
-    const { [key]: _removed, ...rest } = value
-    // A key that may be null reads as null when it is absent: the same task.
-    if (item !== null) yield [`${at}.${key} removed`, rest]
-  }
-}
-
-function alteredScalar(value: null | boolean | number | string): Json {
-  if (value === null) return 'x'
-  if (typeof value === 'boolean') return !value
-  return typeof value === 'number' ? value - 1 : `${value}x`
-}
-
 describe('a task file', () => {
   it('replays to the task that is shown', async () => {
     expect(replayTaskFile(bytes(text), 'task-1').task).toEqual(await store.show('task-1'))
-  })
-
-  it('refuses every altered fact, wherever it is', () => {
-    let count = 0
-    const accepted: string[] = []
-    for (const [name, altered] of alterations(JSON.parse(text))) {
-      count += 1
-      try {
-        replayTaskFile(bytes(JSON.stringify(altered)), 'task-1')
-        accepted.push(name)
-      } catch (error) {
-        const code = name === '.schema altered' ? 'unsupported_schema' : 'corrupt_store'
-        if (!isRefusal(error, code)) throw new Error(name, { cause: error })
-      }
-    }
-    expect(accepted).toEqual([])
-    expect(count).toBeGreaterThan(700)
   })
 
   it('that does not validate is left alone, fails every call that needs it, and works again when restored', async () => {
