@@ -16,5 +16,15 @@ export function testKey(scalar: number): TestKey {
 /** The same from 64 hex. */
 export function keyOf(secret: string): TestKey {
   const signer = createSigner(secret)
-  return { secret, publicKey: signer.publicKey, signer, with: (peer) => conversationKey(secret, peer) }
+  const shared = new Map<string, Uint8Array>()
+  return {
+    secret,
+    publicKey: signer.publicKey,
+    signer,
+    with(peer) {
+      const key = shared.get(peer) ?? conversationKey(secret, peer)
+      shared.set(peer, key)
+      return key
+    },
+  }
 }
