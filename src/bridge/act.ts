@@ -37,7 +37,7 @@ export async function act(
   principal: Principal,
   op: Operation,
 ): Promise<NostrEvent | null> {
-  const keeping = keepingOf(op.kind)
+  const keeping = keepingOf(op)
   const kept = keptFor(deps, asked)
   try {
     if (keeping === 'effect') await deps.replies.save(kept)

@@ -2,7 +2,7 @@ import { clockSkewSeconds } from '../limits.ts'
 import type { Nudge } from '../protocol/bodies/nudge.ts'
 import type { RequestHead } from '../protocol/bodies/request.ts'
 import type { NostrEvent } from '../protocol/event.ts'
-import { type Operation, type OperationOf, rightOf } from '../protocol/operations.ts'
+import { isQueueChange, type Operation, type OperationOf, rightOf } from '../protocol/operations.ts'
 import type { WireCode } from '../protocol/refusal.ts'
 import type { Right } from '../protocol/rights.ts'
 import { currentGrants } from './access/grants.ts'
@@ -78,6 +78,10 @@ export function admit(asked: Asked, around: Around): Admission {
     return { kind: 'refuse', code: 'missing_right', missing: right, retain: true, heard }
   }
   if (around.inFlight !== null) return { kind: 'silent', reason: 'in_flight' }
+  // It was begun before a crash: what it wanted may be done, and others may have changed it since.
+  if (around.kept !== null && isQueueChange(op)) {
+    return { kind: 'refuse', code: 'unavailable', missing: null, retain: true, heard }
+  }
   return { kind: 'act', principal, op, heard }
 }
 

@@ -1,4 +1,4 @@
-import { type Operation, type OperationKind, operationRows } from '../protocol/operations.ts'
+import { isQueueChange, type Operation, type OperationKind, operationRows } from '../protocol/operations.ts'
 import type { DeviceEntry, Outcome } from '../protocol/outcomes.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import { answerBytesUnder } from '../protocol/relay-limits.ts'
@@ -43,11 +43,14 @@ const effects: readonly OperationKind[] = [
   'task.archive',
 ]
 
-/** How the answer to an operation is kept. */
-export function keepingOf(kind: OperationKind): Keeping {
-  if (kind === 'task.command' || kind === 'task.queue') return 'journal'
-  if (effects.includes(kind)) return 'effect'
-  return operationRows[kind].retained ? 'read' : 'none'
+/**
+ * How the answer to an operation is kept. A queue edit has no identity of its own in the journal, so unlike a command it
+ * is known again by its request alone.
+ */
+export function keepingOf(op: Operation): Keeping {
+  if (op.kind === 'task.command') return 'journal'
+  if (isQueueChange(op) || effects.includes(op.kind)) return 'effect'
+  return operationRows[op.kind].retained ? 'read' : 'none'
 }
 
 /**

@@ -155,7 +155,7 @@ export function createRequests(deps: RequestDeps): Requests {
     })
   }
 
-  const hasEffect = ({ op }: Asked): boolean => op.ok && ['effect', 'journal'].includes(keepingOf(op.op.kind))
+  const hasEffect = ({ op }: Asked): boolean => op.ok && ['effect', 'journal'].includes(keepingOf(op.op))
 
   const failed = (error: unknown): void => {
     counters.count('failed')

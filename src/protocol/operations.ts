@@ -54,6 +54,11 @@ export const operationRows: { readonly [K in OperationKind]: OperationRow } = {
   'spend.settle': { right: 'operate', outcome: null, retained: true },
 }
 
+/** Whether an operation changes a queue: asked a second time it could undo what was changed since. */
+export function isQueueChange(op: Operation): boolean {
+  return op.kind === 'task.queue' && op.edit.action !== 'list'
+}
+
 /** The right that an operation needs; null for a redemption, which needs none. @see spec/wire.md §6 */
 export function rightOf(op: Operation): Right | null {
   return operationRows[op.kind].right

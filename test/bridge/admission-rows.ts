@@ -126,6 +126,18 @@ export const rows: Row[] = [
     around: { kept: { ...kept, reply: null } },
     earns: 'act device',
   },
+  {
+    name: 'an edit of a queue that was begun and never answered',
+    asked: { op: { ok: true, op: { kind: 'task.queue', task: id(9), edit: { action: 'lease' } } } },
+    around: { kept: { ...kept, reply: null } },
+    earns: 'refuse unavailable retained',
+  },
+  {
+    name: 'a look at a queue that was begun and never answered',
+    asked: { op: { ok: true, op: { kind: 'task.queue', task: id(9), edit: { action: 'list' } } } },
+    around: { kept: { ...kept, reply: null } },
+    earns: 'act device',
+  },
 
   // A bad operation in an otherwise valid request.
   {
