@@ -141,9 +141,9 @@ function viewOf(deps: EvaluateDeps, looked: Exclude<Looked, 'missing'>): TaskVie
   })
 }
 
-/** Only a command that was never accepted is turned away by a full queue. */
+/** Only a command that was never accepted is turned away by a full queue; one that is held has its place. */
 function hasPlace(entries: readonly Entry[], entry: Entry, around: Around): boolean {
-  return !around.isNew(entry) || entries.filter(isHeld).length < heldPerTaskMax
+  return isHeld(entry) || !around.isNew(entry) || entries.filter(isHeld).length < heldPerTaskMax
 }
 
 /**

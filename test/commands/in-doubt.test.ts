@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CommandRequest } from '../../src/commands/journal-entry.ts'
+import { heldPerTaskMax } from '../../src/limits.ts'
 import type { QueueEdit } from '../../src/protocol/operations/commands.ts'
 import { isRefusal, Refusal } from '../../src/protocol/refusal.ts'
 import { type Desk, openDesk, phone } from '../support/command-desk.ts'
@@ -27,6 +28,22 @@ describe('what changes while a write is under way', () => {
     expect(await recorded).toMatchObject({ outcome: 'cancelled' })
     expect(await desk.commands.record(phone, request)).toMatchObject({ outcome: 'cancelled' })
   }, 5_000)
+
+  it('the last message that a full queue takes stays in it when it is sent now while it is being recorded', async () => {
+    const desk = await openDesk(task)
+    const more = Array.from({ length: heldPerTaskMax - 1 }, () => desk.mint(task, 'queue'))
+    for (const request of more) await desk.commands.record(phone, request)
+    await edit(desk, { action: 'lease' })
+    const write = holdWrites(desk)
+    const last = desk.mint(task, 'queue', 'The last.', { based_on: 0 })
+    const recorded = desk.commands.record(phone, last)
+    await write.reached()
+    const sent = edit(desk, { action: 'send_now', command: last.command })
+    await until(() => desk.commands.entries(task).at(-1)?.promoted === true)
+    write.open()
+    expect(await recorded).toMatchObject({ state: 'held' })
+    expect((await sent).items[0]).toMatchObject({ command: last.command, priority: true })
+  })
 
   it('an edit is not acknowledged when the journal had to be read again meanwhile', async () => {
     const { desk, command } = await heldMessage()
