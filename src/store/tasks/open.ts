@@ -72,7 +72,7 @@ async function opened(disk: Disk, layout: StoreLayout): Promise<OpenedStore> {
 
 /** Whatever a store leaves proves that its lock file was there once. */
 async function refuseRemains(disk: Disk, layout: StoreLayout): Promise<void> {
-  for (const path of [layout.marker, layout.legacy, layout.legacyPending, layout.tasks]) {
+  for (const path of [layout.marker, layout.legacy, layout.legacyPending, layout.tasks, layout.identities]) {
     if ((await disk.identity(path)) === null) continue
     throw new Refusal('corrupt_store', 'tasks.lock is missing from a store that has been used')
   }
