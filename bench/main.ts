@@ -1,6 +1,7 @@
 import { cpus, release } from 'node:os'
 import { command } from './command.ts'
 import { isolation } from './isolation.ts'
+import { journal } from './journal.ts'
 import { memory } from './memory.ts'
 import { requests } from './requests.ts'
 import { startup } from './startup.ts'
@@ -11,6 +12,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   requests,
   memory,
   isolation,
+  journal,
 }
 
 const names = process.argv.slice(2)

@@ -16,8 +16,8 @@ const fileSchema = z.strictObject({
   leases: z.array(leaseSchema),
 })
 
-const head = Buffer.from(`{"schema":"${journalSchema}","entries":[`)
-const comma = 1
+const head = Buffer.from(`{"schema":"${journalSchema}","entries":`)
+const openingBracket = '['.charCodeAt(0)
 
 /**
  * Reads the bytes of `commands.json`. Refuses `unavailable` for anything malformed, of another schema, over its
@@ -60,33 +60,55 @@ export function encodeEntry(entry: Entry): Buffer {
 }
 
 /** Puts the file together from the kept bytes of its entries. What it gives is good until it is called again. */
-export type AssembleJournal = (
-  rows: readonly { readonly bytes: Buffer }[],
-  leases: readonly Lease[],
-) => Buffer
+export type AssembleJournal = (rows: readonly Part[], leases: readonly Lease[]) => Buffer
+
+interface Part {
+  readonly bytes: Buffer
+}
 
 /**
  * Puts files together in one place, each time from the first entry on that is not what it was: what changes is near the
- * end. A new place for each would cost more than all the rest, once for its pages and again when it is collected.
+ * end, and what a full journal drops is near the beginning, so that the rest only moves up. A new place for each would
+ * cost more than all the rest, once for its pages and again when it is collected.
  */
 export function createAssembler(): AssembleJournal {
   let file: Buffer = Buffer.from(head)
-  let parts: Buffer[] = []
+  const parts: Buffer[] = []
   /** Where each part begins in the file, and where the one after them would. */
-  let starts = [head.length]
+  const starts = [head.length]
+
+  const end = (): number => starts.at(-1) ?? head.length
+
+  /** Takes out of the file what was dropped before the first entry that is not what it was. */
+  const moveUp = (rows: readonly Part[], from: number): void => {
+    const next = rows[from]?.bytes
+    const kept = next === undefined ? -1 : parts.indexOf(next, from)
+    if (kept <= from) return
+    const gap = startOf(kept) - startOf(from)
+    file.copyWithin(startOf(from), startOf(kept), end())
+    parts.splice(from, kept - from)
+    starts.splice(from, kept - from)
+    for (let index = from; index < starts.length; index += 1) starts[index] = startOf(index) - gap
+  }
+
+  const startOf = (index: number): number => starts[index] ?? end()
 
   return (rows, leases) => {
+    moveUp(rows, firstDifference(rows, parts))
     const from = firstDifference(rows, parts)
-    parts = rows.map((row) => row.bytes)
-    starts = startsOf(parts, starts.slice(0, from + 1))
-    const tail = Buffer.from(`],"leases":${JSON.stringify(leases)}}`)
-    const end = starts.at(-1) ?? head.length
-    file = grown(file, starts[from] ?? head.length, end + tail.length)
-    for (let index = from; index < parts.length; index += 1) {
-      parts[index]?.copy(file, starts[index], index === 0 ? comma : 0)
+    parts.length = from
+    starts.length = from + 1
+    for (const { bytes } of rows.slice(from)) {
+      parts.push(bytes)
+      starts.push(end() + bytes.length)
     }
-    tail.copy(file, end)
-    return file.subarray(0, end + tail.length)
+    const tail = Buffer.from(`${rows.length === 0 ? '[' : ''}],"leases":${JSON.stringify(leases)}}`)
+    file = grown(file, startOf(from), end() + tail.length)
+    for (let index = from; index < parts.length; index += 1) parts[index]?.copy(file, startOf(index))
+    tail.copy(file, end())
+    // The first entry has nothing before it that a comma would part it from.
+    file[head.length] = openingBracket
+    return file.subarray(0, end() + tail.length)
   }
 }
 
@@ -98,19 +120,10 @@ function grown(file: Buffer, kept: number, bytes: number): Buffer {
   return larger
 }
 
-function firstDifference(rows: readonly { readonly bytes: Buffer }[], parts: readonly Buffer[]): number {
+function firstDifference(rows: readonly Part[], parts: readonly Buffer[]): number {
   const bound = Math.min(rows.length, parts.length)
   for (let index = 0; index < bound; index += 1) if (rows[index]?.bytes !== parts[index]) return index
   return bound
-}
-
-/** Goes on with the starts that still hold. The first part loses its comma. */
-function startsOf(parts: readonly Buffer[], starts: number[]): number[] {
-  for (let index = starts.length - 1; index < parts.length; index += 1) {
-    const length = (parts[index]?.length ?? 0) - (index === 0 ? comma : 0)
-    starts.push((starts[index] ?? head.length) + length)
-  }
-  return starts
 }
 
 function strict(bytes: Uint8Array) {
