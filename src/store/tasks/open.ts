@@ -5,6 +5,7 @@ import { Refusal } from '../../protocol/refusal.ts'
 import { type Clock, pause } from '../../seams/clock.ts'
 import type { Disk, FileIdentity } from '../../seams/disk.ts'
 import { type StoreLayout, storeLayout } from './layout.ts'
+import { migrateLegacyDocument, putAsideLegacy } from './migrate.ts'
 import { readStrict } from './strict.ts'
 
 const markerSchemaName = 'openagents.coder.task-store.v3'
@@ -20,11 +21,10 @@ export interface OpenedStore {
 }
 
 /**
- * Opens the store in `dir`, making it when nothing is there. A store that lost a part of itself refuses and is never
- * made anew.
+ * Opens the store in `dir`, making it when nothing is there, and of the document of an older program when that is
+ * what is there. A store that lost a part of itself refuses and is never made anew.
  * @param waitMs how long to wait for `tasks.lock`, in milliseconds
- * @throws `unsafe_path`, `corrupt_store`, `unsupported_schema` (also for a store that an older program kept, which
- * this one cannot migrate), `store_busy`, `io`
+ * @throws `unsafe_path`, `corrupt_store`, `unsupported_schema`, `store_busy`, `limit_exceeded`, `io`
  * @see spec/store.md §9
  */
 export async function openStore(disk: Disk, clock: Clock, dir: string, waitMs: number): Promise<OpenedStore> {
@@ -53,7 +53,9 @@ export async function openStoreForReading(disk: Disk, dir: string): Promise<Open
     await refuseRemains(disk, layout)
     throw new Refusal('not_found', 'there is no task store')
   }
-  if ((await disk.identity(layout.marker)) === null) throw await withoutMarker(disk, layout)
+  if ((await disk.identity(layout.marker)) === null) {
+    throw (await disk.identity(layout.legacy)) === null ? withoutMarker() : notMigrated()
+  }
   await checkInitialised(disk, layout)
   return opened(disk, layout)
 }
@@ -101,8 +103,13 @@ async function settled(disk: Disk, layout: StoreLayout, attempt: Attempt): Promi
       await initialise(disk, layout)
       return true
     }
-    if (attempt.mayWait && (await disk.identity(layout.legacy)) === null) return false
-    throw await withoutMarker(disk, layout)
+    if ((await disk.identity(layout.legacy)) !== null) {
+      await migrateLegacyDocument(disk, layout, markerBytes({ migrated_from: 'tasks.v2.json' }))
+      await disk.sync(layout.lock)
+      return true
+    }
+    if (attempt.mayWait) return false
+    throw withoutMarker()
   } finally {
     await lock.release()
   }
@@ -113,7 +120,11 @@ async function initialise(disk: Disk, layout: StoreLayout): Promise<void> {
   if (!(await disk.create(layout.identities, new Uint8Array(0)))) {
     throw new Refusal('corrupt_store', 'identities.log was there before its store')
   }
-  await disk.replace(layout.marker, new TextEncoder().encode(JSON.stringify({ schema: markerSchemaName })))
+  await disk.replace(layout.marker, markerBytes({}))
+}
+
+function markerBytes(origin: { migrated_from?: 'tasks.v2.json' }): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify({ schema: markerSchemaName, ...origin }))
 }
 
 async function checkInitialised(disk: Disk, layout: StoreLayout): Promise<void> {
@@ -137,26 +148,17 @@ function checkMarker(bytes: Uint8Array): void {
 
 /** What older programs left beside an initialised store is put out of the way, never deleted unless unfinished. */
 async function tidy(disk: Disk, layout: StoreLayout): Promise<void> {
-  if ((await disk.identity(layout.legacy)) !== null)
-    await disk.rename(layout.legacy, await freeBackup(disk, layout))
+  if ((await disk.identity(layout.legacy)) !== null) await putAsideLegacy(disk, layout)
   if ((await disk.identity(layout.legacyPending)) !== null) await disk.remove(layout.legacyPending)
 }
 
-async function freeBackup(disk: Disk, { dir }: StoreLayout): Promise<string> {
-  for (let number = 0; ; number += 1) {
-    const path = `${dir}/tasks.v2.${number === 0 ? '' : `${number}.`}json`
-    if ((await disk.identity(path)) === null) return path
-  }
-}
-
-async function withoutMarker(disk: Disk, layout: StoreLayout): Promise<Refusal> {
-  if ((await disk.identity(layout.legacy)) !== null) return legacyRefusal()
+function withoutMarker(): Refusal {
   return new Refusal('corrupt_store', 'store.json is missing from a store that has been used')
 }
 
-function legacyRefusal(): Refusal {
-  return new Refusal(
-    'unsupported_schema',
-    'the store holds a tasks.json of an older program, which this version cannot migrate; nothing was changed',
-  )
+/** Whoever only reads changes nothing, so the document of an older program stays as it is. */
+function notMigrated(): Refusal {
+  return new Refusal('unsupported_schema', 'the store holds the tasks.json of an older program', {
+    hint: 'drawbridge task settle takes its tasks over; the document is kept as tasks.v2.json',
+  })
 }

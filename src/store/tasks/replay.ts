@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import { hostEventsMax, identitiesMax, taskFileBytesMax } from '../../limits.ts'
 import { sha256Digest } from '../../protocol/digest.ts'
 import { isRefusal, Refusal } from '../../protocol/refusal.ts'
@@ -6,12 +5,15 @@ import { parseTaskCommand, type TaskCommand } from './command.ts'
 import { applyEvent } from './events.ts'
 import { readStrict } from './strict.ts'
 import type { Receipt, Task } from './task.ts'
-import { receiptOf, taskFileSchemaName, taskFileShape, type VerifiedTask } from './task-file.ts'
+import {
+  receiptOf,
+  type StoredCommand,
+  type StoredEvent,
+  taskFileSchemaName,
+  taskFileShape,
+  type VerifiedTask,
+} from './task-file.ts'
 import { applyCommand } from './transition.ts'
-
-type StoredFile = z.infer<typeof taskFileShape>
-type StoredCommand = StoredFile['commands'][number]
-type StoredEvent = NonNullable<StoredFile['host_events']>[number]
 
 /**
  * Reads a task file and derives it again from its own records: every command is parsed and applied by today's
@@ -31,11 +33,26 @@ export function replayTaskFile(bytes: Uint8Array, taskId: string): VerifiedTask 
     throw new Refusal('unsupported_schema', `the task file of ${taskId} has a schema of another program`)
   }
   if (stored.task.task_id !== taskId) throw corrupt(taskId, 'holds another task')
-  const events = stored.host_events ?? []
-  if (stored.commands.length > identitiesMax || events.length > hostEventsMax) {
-    throw new Refusal('limit_exceeded', `the task file of ${taskId} has too many records`)
+  return replayTask({ ...stored, events: stored.host_events ?? [] }, bytes.length)
+}
+
+/** One task and the records that it must follow from. */
+export interface TaskRecords {
+  readonly task: Task
+  readonly commands: readonly StoredCommand[]
+  readonly events: readonly StoredEvent[]
+}
+
+/**
+ * Derives a task again from its records.
+ * @param bytes length of the file that they were read from; 0 when they are not from a task file
+ * @throws `corrupt_store` for any difference; `limit_exceeded` for too many records
+ */
+export function replayTask(records: TaskRecords, bytes: number): VerifiedTask {
+  if (records.commands.length > identitiesMax || records.events.length > hostEventsMax) {
+    throw new Refusal('limit_exceeded', `the task file of ${records.task.task_id} has too many records`)
   }
-  return replayed(stored, events, bytes.length)
+  return replayed(records, bytes)
 }
 
 interface Progress {
@@ -45,7 +62,8 @@ interface Progress {
   sequence: number
 }
 
-function replayed(stored: StoredFile, events: readonly StoredEvent[], bytes: number): VerifiedTask {
+function replayed(stored: TaskRecords, bytes: number): VerifiedTask {
+  const { events } = stored
   const taskId = stored.task.task_id
   const progress: Progress = { task: null, submit: null, receipts: new Map(), sequence: 0 }
   for (const record of inSequence(stored.commands, events)) {

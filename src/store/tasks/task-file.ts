@@ -7,22 +7,25 @@ import { type Receipt, receiptSchema, type Task, taskSchema } from './task.ts'
 
 export const taskFileSchemaName = 'openagents.coder.task-file.v1'
 
+/** A command as it is stored: its exact text, and what it was answered with. */
+export const storedCommandSchema = z.strictObject({ request: z.string(), receipt: receiptSchema })
+export type StoredCommand = z.infer<typeof storedCommandSchema>
+
+/** A host event as it is stored. */
+export const storedEventSchema = z.strictObject({
+  sequence: z.int().positive(),
+  task_id: z.string(),
+  epoch: z.int().positive(),
+  event: hostEventSchema,
+})
+export type StoredEvent = z.infer<typeof storedEventSchema>
+
 /** The stored form of one task: what was accepted and recorded, and the task that follows from it. */
 export const taskFileShape = z.strictObject({
   schema: z.string(),
   task: taskSchema,
-  commands: z.array(z.strictObject({ request: z.string(), receipt: receiptSchema })),
-  host_events: z
-    .array(
-      z.strictObject({
-        sequence: z.int().positive(),
-        task_id: z.string(),
-        epoch: z.int().positive(),
-        event: hostEventSchema,
-      }),
-    )
-    .min(1)
-    .exactOptional(),
+  commands: z.array(storedCommandSchema),
+  host_events: z.array(storedEventSchema).min(1).exactOptional(),
 })
 
 /**

@@ -116,12 +116,12 @@ describe('the marker', () => {
 })
 
 describe('what an older program left', () => {
-  it('refuses unsupported_schema in place of a store, and is left alone', async () => {
+  it('refuses corrupt_store when it does not hold together, and is left alone', async () => {
     const { dir } = await newStore()
     await rm(join(dir, 'store.json'))
     await put(join(dir, 'tasks.json'), '{"schema":"openagents.coder.task-store.v2"}')
     const before = await readdir(dir)
-    await refused('unsupported_schema', open(dir))
+    await refused('corrupt_store', open(dir))
     await refused('unsupported_schema', openTaskStore(realDisk, systemClock, dir, { readOnly: true }))
     expect(await readdir(dir)).toEqual(before)
   })
