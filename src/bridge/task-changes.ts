@@ -24,11 +24,14 @@ export function watchTasks(
   let closed = false
 
   const run = async (key: string): Promise<void> => {
-    do {
-      again.delete(key)
-      await (key === everyTask ? lookAtAll() : look(key))
-    } while (again.has(key) && !closed)
-    running.delete(key)
+    try {
+      do {
+        again.delete(key)
+        await (key === everyTask ? lookAtAll() : look(key))
+      } while (again.has(key) && !closed)
+    } finally {
+      running.delete(key)
+    }
   }
 
   const changed = (key: string): void => {

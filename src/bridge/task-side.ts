@@ -1,5 +1,6 @@
 import { type DeviceCommands, openDeviceCommands } from '../commands/device-commands.ts'
 import type { Sender } from '../commands/journal-entry.ts'
+import { singleFlight } from '../commands/single-flight.ts'
 import { type HostCore, openHostCore } from '../host/core.ts'
 import type { Launcher } from '../host/supervise/launch-owner.ts'
 import type { Clock } from '../seams/clock.ts'
@@ -73,15 +74,18 @@ export async function openTaskSide(deps: TaskSideDeps): Promise<TaskSide> {
     settle: async (taskId) => void (await core.settle(taskId)),
     continued: (taskId) => void core.plan(taskId),
   })
+  // Planning takes its turn behind other tasks' turns: the next change of a task is not kept waiting for it.
+  const plans = singleFlight(core.plan)
+  const sweeps = singleFlight(core.sweep)
   const look = async (taskId: string): Promise<void> => {
     await commands.evaluate(taskId)
     deps.evaluated(taskId)
-    await core.plan(taskId)
+    void plans.ask(taskId)
   }
   const lookAtAll = async (): Promise<void> => {
     await commands.evaluateAll()
     deps.evaluated(null)
-    await core.sweep()
+    void sweeps.ask('')
   }
   changes = watchTasks(disk, paths.taskFiles, look, lookAtAll)
   return {
@@ -95,6 +99,7 @@ export async function openTaskSide(deps: TaskSideDeps): Promise<TaskSide> {
         log.warn('not every run could be settled', { reason: reasonOf(error) })
       })
       await lookAtAll()
+      await sweeps.idle()
     },
     async close() {
       await changes?.close()

@@ -10,6 +10,7 @@ import type { Task } from '../store/tasks/task.ts'
 import { type EvaluateDeps, evaluateTask } from './evaluate.ts'
 import { createJournal } from './journal.ts'
 import { type CommandRequest, type Entry, type EntryState, entryKey, type Sender } from './journal-entry.ts'
+import { createLapses } from './lapses.ts'
 import type { CommandLog } from './log.ts'
 import { createQueueEditor } from './queue-edit.ts'
 import { createRecorder } from './record.ts'
@@ -60,7 +61,6 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
   const journal = createJournal(deps)
   const waiters = createWaiters()
   const endedIt = new Set<string>()
-  const lapses = new Map<string, Timer>()
   let sweep: Timer | null = null
   let closed = false
 
@@ -106,6 +106,8 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
     if (closed) return
     try {
       await journal.ready()
+      // The journal may have been read again, or a lease may live a little longer than its timer ran.
+      lapses.expect(taskId, journal.lease(taskId))
       // Somebody may wait for a command that an edit has just decided.
       const isAwaited = waiters.ofTask(taskId).length > 0
       if (isAwaited || journal.undecided(taskId).length > 0) await lanes.ask(taskId)
@@ -119,7 +121,7 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
     if (closed) return
     try {
       await journal.ready()
-      for (const lease of journal.leases()) awaitLapse(lease.task)
+      for (const lease of journal.leases()) lapses.expect(lease.task, lease)
       await Promise.all(journal.undecidedTasks().map(evaluate))
     } catch (error) {
       // The journal has said so itself; a write that fails meanwhile closes it as well.
@@ -127,18 +129,7 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
     }
   }
 
-  const awaitLapse = (taskId: string): void => {
-    lapses.get(taskId)?.cancel()
-    lapses.delete(taskId)
-    const lease = journal.lease(taskId)
-    if (lease === null || closed) return
-    const ms = Math.max(0, lease.expires_at * 1_000 - deps.clock.nowMs())
-    const timer = deps.clock.after(ms, () => {
-      lapses.delete(taskId)
-      void evaluate(taskId)
-    })
-    lapses.set(taskId, timer)
-  }
+  const lapses = createLapses(deps.clock, (taskId) => void evaluate(taskId))
 
   const sweepLater = (): void => {
     sweep = deps.clock.after(commandSweepMs, () => {
@@ -160,7 +151,7 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
       return state
     },
   })
-  const edit = createQueueEditor({ ...deps, journal, evaluate, leased: awaitLapse })
+  const edit = createQueueEditor({ ...deps, journal, evaluate, leased: lapses.expect })
 
   await journal.ready().catch(() => undefined)
   sweepLater()
@@ -176,7 +167,7 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
       if (closed) return
       closed = true
       sweep?.cancel()
-      for (const timer of lapses.values()) timer.cancel()
+      lapses.close()
       await lanes.idle()
       await journal.close()
     },

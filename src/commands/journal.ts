@@ -15,6 +15,7 @@ import {
 import { createAssembler } from './journal-file.ts'
 import { createRows, type Row, type Rows } from './journal-rows.ts'
 import { asUnavailable, journalStore } from './journal-store.ts'
+import { isLive } from './leases.ts'
 import type { CommandLog } from './log.ts'
 
 /**
@@ -80,7 +81,7 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
       let written = 0
       await store.write(() => {
         const { rows, leases } = open()
-        for (const [task, lease] of leases) if (lease.expires_at <= now()) leases.delete(task)
+        for (const [task, lease] of leases) if (!isLive(lease, now())) leases.delete(task)
         written = version
         return assemble(rows.all(), [...leases.values()])
       })

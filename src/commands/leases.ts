@@ -21,9 +21,12 @@ export interface LeaseAnswer {
   readonly granted: boolean
 }
 
-/** Whether a lease still counts at `now`, Unix seconds. A lapsed one (`expires_at <= now`) does not. */
+/**
+ * Whether a lease still counts at `now`, Unix seconds. A lapsed one (`expires_at <= now`) does not, nor one that ends
+ * later than any could: host time was set back since, and a queue would wait for as long.
+ */
 export function isLive(lease: Lease | null, now: number): boolean {
-  return lease !== null && lease.expires_at > now
+  return lease !== null && lease.expires_at > now && lease.expires_at <= now + 2 * leaseSeconds
 }
 
 /**

@@ -26,7 +26,7 @@ export interface EditDeps {
   /** Evaluates the task: a queue edit changed something of it. */
   evaluate(taskId: string): Promise<void>
   /** Told of every change of a lease, so that its lapse can be acted on. */
-  leased(taskId: string): void
+  leased(taskId: string, lease: Lease | null): void
 }
 
 /** A change that was made in memory; it may still end in a refusal once it is durable. */
@@ -130,7 +130,7 @@ function release(
 
 function setLease(deps: EditDeps, taskId: string, lease: Lease | null): void {
   deps.journal.setLease(taskId, lease)
-  deps.leased(taskId)
+  deps.leased(taskId, lease)
 }
 
 function requireLease(journal: Journal, { sender, task, now }: Situation): void {

@@ -44,6 +44,8 @@ export interface TaskContext {
   settings(): ServeSettings
   /** Whether one more task may be created for this device now. */
   mayCreate(device: string): boolean
+  /** Says that a task changed in a way that its file does not show. */
+  changed(taskId: string): void
 }
 
 /** Who asks, and the ID that makes asking again the same thing. */

@@ -32,7 +32,7 @@ export async function cancelTask(
   )
 }
 
-/** Hides an ended task from devices; one that is hidden already stays so. */
+/** Hides an ended task from devices, and ends what waits for it; one that is hidden already stays so. */
 export async function archiveTask(context: TaskContext, asking: Asking, task: string): Promise<void> {
   const { principal } = asking
   const by =
@@ -40,6 +40,7 @@ export async function archiveTask(context: TaskContext, asking: Asking, task: st
       ? ({ kind: 'device', key: keyOf(principal, asking.signer) } as const)
       : ({ kind: 'owner' } as const)
   await context.archive.archive(task, archiveReason, by, nowSeconds(context.clock))
+  context.changed(task)
 }
 
 /** The command's ID follows from the signer and the request alone, so asking again is an exact retry. */
