@@ -1,22 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { isRefusal } from '../../../src/protocol/refusal.ts'
-import type { HostEvent } from '../../../src/store/tasks/host-event.ts'
 import type { TaskStore } from '../../../src/store/tasks/store.ts'
-import type { Receipt, Task } from '../../../src/store/tasks/task.ts'
+import type { Receipt } from '../../../src/store/tasks/task.ts'
 import { fuzzRuns } from '../../support/fuzz-runs.ts'
 import { type CommandKind, type EventKind, type Model, modelCommand, modelEvent } from './model.ts'
-import {
-  admitted,
-  cancel,
-  correct,
-  effectIntent,
-  goOn,
-  newStore,
-  resultEvent,
-  submit,
-  words,
-} from './samples.ts'
+import { codeOf, compare, eventFor } from './model-steps.ts'
+import { cancel, correct, goOn, newStore, submit } from './samples.ts'
 
 type Step =
   | { kind: CommandKind; task: string; stale: number }
@@ -139,39 +128,4 @@ async function repeat({ store, accepted }: World, index: number, altered: boolea
   if (old === undefined) return
   if (!altered) expect(await store.apply(old.bytes)).toEqual(old.receipt)
   else expect(await codeOf(store.apply(Uint8Array.of(...old.bytes, 10)))).toBe('command_conflict')
-}
-
-function eventFor(
-  { kind, exit, clear }: { kind: EventKind; exit: number; clear: boolean },
-  current: Task | null,
-): { event: HostEvent; epoch: number } {
-  const epoch = current?.run?.epoch ?? 1
-  const ending = { exit_code: exit, ending: `exit ${exit}`, group_clear: clear }
-  if (kind === 'lose') return { event: { type: 'owner_lost' }, epoch: epoch + 1 }
-  if (kind === 'end' || current === null) return { event: resultEvent(ending), epoch }
-  if (kind === 'settle') {
-    return { event: resultEvent({ ...ending, ending: 'owner_process_ended', exit_code: exit }), epoch }
-  }
-  return kind === 'admit' ? { event: admitted(current), epoch: 1 } : { event: effectIntent(current), epoch }
-}
-
-async function compare({ store, models, seen }: World): Promise<void> {
-  const tasks = await store.list()
-  expect(tasks.map((one) => one.task_id)).toEqual([...models.keys()].sort())
-  for (const one of tasks) {
-    const model = models.get(one.task_id)
-    expect(words(one)).toEqual([model?.revision, model?.status, model?.execution, model?.checks])
-    expect(one.earlier?.length ?? 0).toBe(model?.runs)
-    for (const word of words(one)) seen.add(String(word))
-  }
-}
-
-async function codeOf(action: Promise<unknown>): Promise<string | null> {
-  try {
-    await action
-    return null
-  } catch (error) {
-    if (isRefusal(error)) return error.code
-    throw error
-  }
 }

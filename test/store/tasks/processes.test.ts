@@ -35,7 +35,7 @@ function start(program: URL, ...args: string[]) {
   return { child, next: async (): Promise<string> => (await lines.next()).value ?? '' }
 }
 
-describe('processes that share a store', () => {
+describe('processes that share a store', { timeout: 90_000 }, () => {
   it('racing on one task, eight of them, each get every command in, and no revision twice', async () => {
     const { store, dir, reopen } = await newStore()
     await store.apply(submit('task-1'))
