@@ -29,7 +29,7 @@ export async function journal(): Promise<void> {
   await oneRound(measured, false)
   const stalls = watchStalls()
   for (let round = 0; round < rounds; round += 1) await oneRound(measured, true)
-  const seen = stalls()
+  const seen = await stalls()
   for (const { entries, product, floor, bytes } of measured) {
     console.log(`journal: one command at ${entries} entries (${bytes} bytes)`)
     console.log(`  product  ${summary(product)}\n  floor    ${summary(floor)}`)

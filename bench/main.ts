@@ -4,6 +4,7 @@ import { isolation } from './isolation.ts'
 import { journal } from './journal.ts'
 import { memory } from './memory.ts'
 import { requests } from './requests.ts'
+import { senders } from './senders.ts'
 import { startup } from './startup.ts'
 
 const benches: Readonly<Record<string, () => Promise<void>>> = {
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   memory,
   isolation,
   journal,
+  senders,
 }
 
 const names = process.argv.slice(2)

@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process'
+import type { Stalls } from '../stall.ts'
 import type { Shares } from './profile.ts'
 import type { Question, Reply, Usage } from './questions.ts'
 
@@ -13,6 +14,8 @@ export interface Inside {
   profiled(work: () => Promise<void>): Promise<Shares>
   /** Counts calls while `work` runs. */
   counted(work: () => Promise<void>): Promise<Record<string, number>>
+  /** Watches its event loop while `work` runs. */
+  stalled(work: () => Promise<void>): Promise<Stalls>
   /** Sets its clock ahead. */
   ahead(ms: number): Promise<void>
   /** Makes its reads of paths that fit slower. */
@@ -64,6 +67,11 @@ export async function serveInside(home: string, port: number): Promise<Inside> {
       await ask({ about: 'count' })
       await work()
       return ask({ about: 'calls' })
+    },
+    async stalled(work) {
+      await ask({ about: 'watch' })
+      await work()
+      return ask({ about: 'stalls' })
     },
     ahead: (ms) => ask({ about: 'ahead', ms }),
     slow: (path, ms) => ask({ about: 'slow', path, ms }),

@@ -2,7 +2,18 @@ import type { DiskUse } from './watched-disk.ts'
 
 /** What a bench asks of the service that it measures. */
 export type Question = { readonly number: number } & (
-  | { readonly about: 'host' | 'counters' | 'profile' | 'shares' | 'count' | 'calls' | 'stop' }
+  | {
+      readonly about:
+        | 'host'
+        | 'counters'
+        | 'profile'
+        | 'shares'
+        | 'count'
+        | 'calls'
+        | 'watch'
+        | 'stalls'
+        | 'stop'
+    }
   | { readonly about: 'usage'; readonly collect: boolean }
   | { readonly about: 'ahead'; readonly ms: number }
   | { readonly about: 'slow'; readonly path: string | null; readonly ms: number }

@@ -6,6 +6,7 @@ import { askRelayInformation } from '../../src/seams/http-relay-information.ts'
 import { systemRandom } from '../../src/seams/random.ts'
 import { dialRelay } from '../../src/seams/ws-relay-socket.ts'
 import { realDisk } from '../../src/store/disk.ts'
+import { watchStalls } from '../stall.ts'
 import { aheadClock } from './ahead-clock.ts'
 import { countCalls, profile } from './profile.ts'
 import type { Question, Reply } from './questions.ts'
@@ -42,6 +43,7 @@ const service = await startService({
 await service.ready
 
 let endProfile: Awaited<ReturnType<typeof profile>> | null = null
+let endWatch: ReturnType<typeof watchStalls> | null = null
 let endCount: Awaited<ReturnType<typeof countCalls>> | null = null
 
 async function answer(question: Question): Promise<unknown> {
@@ -65,6 +67,11 @@ async function answer(question: Question): Promise<unknown> {
       return null
     case 'calls':
       return await endCount?.()
+    case 'watch':
+      endWatch = watchStalls()
+      return null
+    case 'stalls':
+      return await endWatch?.()
     case 'ahead':
       clock.aheadMs += question.ms
       return null

@@ -4,6 +4,8 @@ import type { AppendFile, Disk } from '../../src/seams/disk.ts'
 export interface DiskUse {
   /** Writes that were made durable: replacements, creations, appends, truncations, renames, removals, syncs. */
   writes: number
+  /** Of these, replacements of the command journal. */
+  journalWrites: number
   writeMs: number
   reads: number
   readMs: number
@@ -17,7 +19,7 @@ export interface WatchedDisk {
 }
 
 export function watchedDisk(disk: Disk): WatchedDisk {
-  const use: DiskUse = { writes: 0, writeMs: 0, reads: 0, readMs: 0 }
+  const use: DiskUse = { writes: 0, journalWrites: 0, writeMs: 0, reads: 0, readMs: 0 }
   const writing = async <T>(work: Promise<T>): Promise<T> => {
     const start = performance.now()
     use.writes += 1
@@ -48,7 +50,10 @@ export function watchedDisk(disk: Disk): WatchedDisk {
           use.readMs += performance.now() - start
         }
       },
-      replace: (path, bytes, options) => writing(disk.replace(path, bytes, options)),
+      replace(path, bytes, options) {
+        if (path.endsWith('/commands.json')) use.journalWrites += 1
+        return writing(disk.replace(path, bytes, options))
+      },
       create: (path, bytes) => writing(disk.create(path, bytes)),
       rename: (from, to) => writing(disk.rename(from, to)),
       remove: (path) => writing(disk.remove(path)),
