@@ -107,9 +107,13 @@ export async function makePlace(): Promise<Place> {
 
 /** Starts the program on a home that somebody else made. */
 export function startProgram(home: string, args: readonly string[]): Going {
-  const options = { reject: false, stripFinalNewline: false, extendEnv: false } as const
+  return goingOn(execa(process.execPath, [program, ...args], programOptions(home)), args)
+}
+
+/** How the program is run on a home. */
+export function programOptions(home: string) {
   const env = { ...environment(), DRAWBRIDGE_HOME: home }
-  return goingOn(execa(process.execPath, [program, ...args], { ...options, env }), args)
+  return { reject: false, stripFinalNewline: false, extendEnv: false, env } as const
 }
 
 /** A small repository with one commit, and a linked worktree of it. */
@@ -133,7 +137,8 @@ interface Child extends PromiseLike<{ exitCode?: number | undefined; stdout?: un
   kill(signal: NodeJS.Signals): boolean
 }
 
-function goingOn(child: Child, args: readonly string[]): Going {
+/** A process that was started just now. */
+export function goingOn(child: Child, args: readonly string[]): Going {
   const ended = Promise.resolve(child.then(endOf))
   const firstOf = (stream: Readable) => {
     let seen = ''

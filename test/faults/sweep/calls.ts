@@ -1,0 +1,64 @@
+import { isAbsolute, relative } from 'node:path'
+
+/** The system calls that change what a disk keeps, or make it keep it. */
+export const durableCalls = [
+  'write',
+  'pwrite64',
+  'writev',
+  'fsync',
+  'fdatasync',
+  'ftruncate',
+  'rename',
+  'renameat',
+  'renameat2',
+  'link',
+  'unlink',
+  'unlinkat',
+] as const
+export type DurableCall = (typeof durableCalls)[number]
+
+/** A call on a file of the home, and how often it was made. */
+export interface Site {
+  readonly call: DurableCall
+  /** Relative to the home; of a rename the old name, which is what it is found by. */
+  readonly path: string
+  readonly times: number
+}
+
+/** One of those calls: the `nth`, from 1. */
+export interface Point extends Pick<Site, 'call' | 'path'> {
+  readonly nth: number
+}
+
+/** Reads what `strace -f -y` wrote: every durable call on a file below `home`, in the order of its first time. */
+export function sitesOf(log: string, home: string): Site[] {
+  const times = new Map<string, number>()
+  for (const line of log.split('\n')) {
+    const found = /^\d+ +(\w+)\((.*)/.exec(line)
+    const call = durableCalls.find((one) => one === found?.[1])
+    const path = call === undefined ? null : pathIn(found?.[2] ?? '', home)
+    if (path === null) continue
+    const key = `${call} ${path}`
+    times.set(key, (times.get(key) ?? 0) + 1)
+  }
+  return [...times].map(([key, count]) => {
+    const [call, path] = key.split(' ') as [DurableCall, string]
+    return { call, path, times: count }
+  })
+}
+
+/** Every point of the sites, or only the last of each: by then the session is well under way. */
+export function pointsOf(sites: readonly Site[], which: 'each' | 'one'): Point[] {
+  return sites.flatMap(({ call, path, times }) => {
+    const all = Array.from({ length: times }, (_, index) => ({ call, path, nth: index + 1 }))
+    return which === 'each' ? all : all.slice(Math.floor((times - 1) / 2), Math.floor((times - 1) / 2) + 1)
+  })
+}
+
+/** The file that a call is about: that of its descriptor, or the first name it was given. */
+function pathIn(args: string, home: string): string | null {
+  const path = /^\d+<([^>]*)>/.exec(args)?.[1] ?? /"((?:[^"\\]|\\.)*)"/.exec(args)?.[1]
+  if (path === undefined) return null
+  const below = relative(home, path)
+  return below.startsWith('..') || isAbsolute(below) ? null : below
+}
