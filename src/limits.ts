@@ -301,6 +301,7 @@ export const controlWaitMs = 120_000
 export const controlIdleMs = 5_000
 export const controlTriesMax = 100
 export const controlRetryMs = 100
+export const readyAgainMs = 2_000
 export const serveWaitMs = 1_000
 export const stopWaitMs = 10_000
 export const deliveryWaitMs = 2_000

@@ -1,7 +1,7 @@
-import { deliveryWaitMs, stopWaitMs } from '../limits.ts'
+import { deliveryWaitMs, readyAgainMs, stopWaitMs } from '../limits.ts'
 import { isRefusal } from '../protocol/refusal.ts'
 import { loadFastCrypto } from '../protocol/signer.ts'
-import { type Clock, nowSeconds } from '../seams/clock.ts'
+import { type Clock, nowSeconds, pause } from '../seams/clock.ts'
 import type { Task } from '../store/tasks/task.ts'
 import { currentGrants } from './access/grants.ts'
 import { listenForControl } from './control-socket.ts'
@@ -85,16 +85,24 @@ async function begin(
   parts.take(parts.settings())
   parts.announcer.announce()
 
-  const becomeReady = async (): Promise<void> => {
-    await parts.links.ready()
-    if (stopping !== null) return
+  const sayReady = async (): Promise<void> => {
     const relays = parts.links.states().map(({ url, state }) => ({ url, state }))
     await writeReadyFile(disk, paths, { pid: deps.pid, host, owner, relays, at: nowSeconds(clock) })
     started.ready = true
   }
-  const ready = becomeReady().catch((error: unknown) => {
-    log.error('run/ready.json could not be written', { reason: reasonOf(error) })
-  })
+  const becomeReady = async (): Promise<void> => {
+    await parts.links.ready()
+    while (stopping === null && !started.ready) {
+      try {
+        await sayReady()
+      } catch (error) {
+        // It serves all the same; whoever waits for the file hears of it once there is room.
+        log.error('run/ready.json could not be written', { reason: reasonOf(error) })
+        await pause(clock, readyAgainMs)
+      }
+    }
+  }
+  const ready = becomeReady()
 
   const stop = async (): Promise<void> => {
     parts.refuseMore()
