@@ -21,18 +21,18 @@ export async function listCommands(door: Door, given: string | undefined): Promi
     from = page.next
   }
   if (commands.length === 0) return { json: { commands }, text: 'no commands\n' }
-  const rows = commands.map((entry) => [
-    localTime(entry.received_at),
-    entry.request.task.slice(0, 12),
-    entry.request.command.slice(0, 12),
-    entry.request.kind,
-    stateOf(entry),
-    headOf(entry),
-  ])
+  const rows = commands.map(commandCells)
   return {
     json: { commands },
     text: table(['received', 'task', 'command', 'kind', 'state', 'text'], rows),
   }
+}
+
+/** An entry for a person: when it was received, task, command, kind, state, and the head of its text. */
+export function commandCells(entry: Entry): string[] {
+  const { task, command, kind } = entry.request
+  const ids = [task.slice(0, 12), command.slice(0, 12)]
+  return [localTime(entry.received_at), ...ids, kind, stateOf(entry), headOf(entry)]
 }
 
 function stateOf({ state, promoted }: Entry): string {

@@ -71,8 +71,9 @@ export function journalStore(disk: Disk, dir: string, log: CommandLog): JournalS
         refused = null
         return file
       } catch (cause) {
-        const refusal = asUnavailable(cause)
-        refused = isLasting(cause) ? { identity, refusal } : null
+        const lasts = isLasting(cause)
+        const refusal = lasts ? untilPutBack(asUnavailable(cause), path) : asUnavailable(cause)
+        refused = lasts ? { identity, refusal } : null
         log.error('the command journal refuses every command', { file: path, reason: refusal.message })
         throw refusal
       }
@@ -101,6 +102,12 @@ export function asUnavailable(cause: unknown): Refusal {
 /** Whether only another file at its place can help, so that reading this one again is pointless. */
 function isLasting(cause: unknown): boolean {
   return isRefusal(cause, 'unavailable') || isRefusal(cause, 'limit_exceeded')
+}
+
+/** Says which file it is and what ends it: nothing else does. */
+function untilPutBack({ message, cause }: Refusal, path: string): Refusal {
+  const until = `no command is taken until ${path} is put back from a backup`
+  return new Refusal('unavailable', `${message}: ${until}`, cause === undefined ? {} : { cause })
 }
 
 function unavailable(why: string): Refusal {

@@ -70,6 +70,8 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
   const assemble = createAssembler()
   const now = () => nowSeconds(clock)
   let content: Content | null = null
+  /** Why there is no content. */
+  let closedBy = new Refusal('unavailable', 'the command journal is not open')
   let loading: Promise<void> | null = null
   let closed = false
   let version = 0
@@ -90,13 +92,17 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
       // What is on disk is in doubt now: nothing counts until it was read again.
       content = null
       const refusal = asUnavailable(cause)
+      closedBy = refusal
       log.error('a write of the command journal failed', { code: refusal.code, reason: refusal.message })
       throw refusal
     }
   })
 
   const load = async (): Promise<void> => {
-    const file = await store.load()
+    const file = await store.load().catch((cause: unknown) => {
+      closedBy = asUnavailable(cause)
+      throw cause
+    })
     const rows = createRows()
     version += 1
     for (const entry of file.entries) rows.append(entry, version)
@@ -107,7 +113,7 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
   }
 
   const open = (): Content => {
-    if (content === null) throw new Refusal('unavailable', 'the command journal is not open')
+    if (content === null) throw closedBy
     return content
   }
 
@@ -155,7 +161,8 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
       } catch (cause) {
         if (version > writes.durable()) return
         content = null
-        throw asUnavailable(cause)
+        closedBy = asUnavailable(cause)
+        throw closedBy
       }
     },
     find: (device, command) => open().rows.find(device, command)?.entry ?? null,

@@ -29,8 +29,8 @@ export async function ask(
   if (answer.heard === 'silence') throw new Refusal('timeout', answer.why)
   if (answer.result.status === 'ok') return answer.result.outcome
   const { code, missing } = answer.result
-  const what = missing === null ? code : `this device has no right to ${missing}`
-  throw new Refusal(code, `the host refused: ${what}`, missing === null ? {} : { missing })
+  if (missing === null) throw new Refusal(code, 'the host refused it')
+  throw new Refusal(code, `the host refused it: this device has no right to ${missing}`, { missing })
 }
 
 /** The same, for an answer of one kind; another one is `malformed`. */

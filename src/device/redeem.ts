@@ -51,7 +51,7 @@ export async function redeemInvitation(code: string, deps: RedeemDeps): Promise<
       throw answer.wrong === true ? new Refusal('malformed', answer.why) : noAnswer(answer.why)
     }
     if (answer.result.status === 'refused') {
-      throw new Refusal(answer.result.code, `the host refused the invitation: ${answer.result.code}`)
+      throw new Refusal(answer.result.code, 'the host refused the invitation')
     }
     if (answer.result.outcome.kind !== 'granted') throw new Refusal('malformed', 'the host gave no grant')
     return acceptGrant(answer.result.outcome.authorization, invitation, deps)

@@ -72,6 +72,9 @@ async function edit(command: Parameters<typeof answer>[0], task: string, change:
     const { operatorOf } = await import('../operator.ts')
     const { queueAnswer } = await import('../queue-answer.ts')
     const { knownTask } = await import('../known-task.ts')
-    return queueAnswer(await operatorOf(door).editQueue(await knownTask(door, undefined, task), change))
+    const { withQueueHint } = await import('../queue-hints.ts')
+    const whole = await knownTask(door, undefined, task)
+    const edited = () => operatorOf(door).editQueue(whole, change)
+    return queueAnswer(await withQueueHint(change, whole, edited))
   })
 }

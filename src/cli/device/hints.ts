@@ -24,9 +24,11 @@ const shorterText =
   'the text must not be blank, and at most 16 KiB without control characters (an interrupt: one line of 512 bytes)'
 const wholeTask = 'a device names a task by its whole ID of 64 hex digits: drawbridge device tasks shows them'
 const moved = 'the task went on meanwhile: look with drawbridge device read TASK, then send again'
-const messageHints: Hints = { forbidden: anyTask, bounds: shorterText, stale: moved }
-const editHints: Hints = { conflict: leaseFirst, forbidden: ownMessages }
-const queueHints: Hints = { forbidden: anyTask }
+const lookOnHost =
+  'on the host, drawbridge status and drawbridge doctor say whether it can keep commands, and drawbridge task show TASK whether anybody knows how the last turn ended'
+const messageHints: Hints = { forbidden: anyTask, bounds: shorterText, stale: moved, unavailable: lookOnHost }
+const editHints: Hints = { conflict: leaseFirst, forbidden: ownMessages, unavailable: lookOnHost }
+const queueHints: Hints = { forbidden: anyTask, unavailable: lookOnHost }
 const askAnew = 'ask anew on the host: drawbridge enroll request'
 const enrollHints: Hints = {
   expired: `an enrollment waits for five minutes; ${askAnew}`,
