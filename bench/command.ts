@@ -52,7 +52,8 @@ export async function command(): Promise<void> {
 
 type Ask = (op: Operation) => Promise<Outcome>
 
-async function connect(stage: Stage): Promise<Ask> {
+/** Connects the paired device of a stage; what it asks is to be answered well. */
+export async function connect(stage: Stage): Promise<Ask> {
   const identity = await openIdentity(realDisk, systemRandom, stage.device)
   const access = await readAccess(realDisk, stage.device, policy)
   if (access === null) throw new Error('the device is not paired')
@@ -72,7 +73,8 @@ async function connect(stage: Stage): Promise<Ask> {
   }
 }
 
-async function createTask(ask: Ask): Promise<string> {
+/** Creates a task that waits, and gives its ID. */
+export async function createTask(ask: Ask): Promise<string> {
   const task = { title: 'Measure', prompt: 'Wait for a grant.', workspace: 'bench' }
   const outcome = await ask({ kind: 'task.create', task })
   if (outcome.kind !== 'dispatched') throw new Error('not dispatched')
