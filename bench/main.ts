@@ -1,5 +1,6 @@
 import { cpus, release } from 'node:os'
 import { command } from './command.ts'
+import { held } from './held.ts'
 import { isolation } from './isolation.ts'
 import { journal } from './journal.ts'
 import { memory } from './memory.ts'
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   requests,
   memory,
   isolation,
+  held,
   journal,
   senders,
 }
