@@ -22,6 +22,8 @@ export interface ActDeps {
   readonly counters: Counters
   readonly context: DispatchContext
   readonly log: Log
+  /** Resolves when the next answer may be made: commands that share a write are all done at once. */
+  turn(): Promise<void>
 }
 
 /**
@@ -47,6 +49,7 @@ export async function act(
     return reply
   }
   const result = await resultOf(deps, asked, principal, op)
+  await deps.turn()
   if (asked.head.expires_at <= nowSeconds(deps.context.clock)) {
     deps.counters.count('expired_meanwhile')
     return null
@@ -61,7 +64,7 @@ export async function act(
 
 /** Redeems an invitation and gives its answer; null when it earns none. */
 export async function actOnRedemption(
-  deps: ActDeps,
+  deps: Omit<ActDeps, 'turn'>,
   asked: Asked,
   op: OperationOf<'enroll.redeem'>,
 ): Promise<NostrEvent | null> {
@@ -124,7 +127,7 @@ async function resultOf(deps: ActDeps, asked: Asked, principal: Principal, op: O
 }
 
 /** A refusal is an answer; anything else that is thrown is a bug, and is logged as one. */
-function failure(deps: ActDeps, asked: Asked, op: Operation, error: unknown): Result {
+function failure(deps: Omit<ActDeps, 'turn'>, asked: Asked, op: Operation, error: unknown): Result {
   const { code, missing } = wireRefusalOf(error)
   const facts = { operation: op.kind, device: asked.signer, request: asked.head.request, code }
   if (!isRefusal(error)) {

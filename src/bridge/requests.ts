@@ -10,7 +10,7 @@ import type { NostrEvent } from '../protocol/event.ts'
 import { nudgeMailbox } from '../protocol/mailbox.ts'
 import type { PublishOutcome } from '../protocol/relay-session.ts'
 import type { RelayPolicy } from '../protocol/relay-url.ts'
-import { nowSeconds } from '../seams/clock.ts'
+import { nowSeconds, oneByOne } from '../seams/clock.ts'
 import { type ActDeps, act, actOnRedemption, answer, keptFor } from './act.ts'
 import { type Admission, type Asked, admit, admitsNudge } from './admit.ts'
 import { faultOf, readArrival } from './arrivals.ts'
@@ -20,7 +20,7 @@ import { recently } from './recently.ts'
 import type { Arrival } from './relay-link-options.ts'
 import { isKnown, type StrangerGate } from './strangers.ts'
 
-export interface RequestDeps extends ActDeps {
+export interface RequestDeps extends Omit<ActDeps, 'turn'> {
   /** The conversation key with a peer. */
   keyOf(peer: string): Uint8Array
   readonly policy: RelayPolicy
@@ -57,6 +57,7 @@ export function createRequests(deps: RequestDeps): Requests {
   const { clock } = deps.context
   const acting = new Map<string, string>()
   const running = new Set<Promise<void>>()
+  const turn = oneByOne()
   const mayAskAgain = recently(clock, reAskSeconds)
   const isNewNudge = recently(clock, nudgeSeconds + clockSkewSeconds)
   const mayAnswerNudge = recently(clock, nudgeAnswerSeconds)
@@ -109,7 +110,7 @@ export function createRequests(deps: RequestDeps): Requests {
         await claimed(asked, () => actOnRedemption(deps, asked, admission.op))
         return deps.enrolled(asked.signer)
       case 'act':
-        return await claimed(asked, () => act(deps, asked, admission.principal, admission.op))
+        return await claimed(asked, () => act({ ...deps, turn }, asked, admission.principal, admission.op))
     }
   }
 

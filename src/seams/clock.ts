@@ -39,3 +39,20 @@ export function breathe(): Promise<void> {
     setImmediate(resolve)
   })
 }
+
+/**
+ * Lets one caller through in each round of the event loop, the first at once: when many things end together, what
+ * follows from them does not hold up everything else until the last is done.
+ */
+export function oneByOne(): () => Promise<void> {
+  let next: Promise<void> | null = null
+  return () => {
+    const mine = next ?? Promise.resolve()
+    const after = mine.then(breathe)
+    next = after
+    void after.then(() => {
+      if (next === after) next = null
+    })
+    return mine
+  }
+}

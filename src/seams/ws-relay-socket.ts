@@ -10,6 +10,8 @@ export const dialRelay: DialRelay = (url, events) => {
     // A peer that is gone never says goodbye: without this it would hold a process that is done for half a minute.
     closeTimeout: 1_000,
     perMessageDeflate: false,
+    // Each message in a round of the event loop of its own, however many a relay sends at once.
+    allowSynchronousEvents: false,
   }
   const socket = new WebSocket(url, options)
   let reason = 'closed by the relay'
