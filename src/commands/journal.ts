@@ -77,6 +77,7 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
   let version = 0
   let mustBeDurable = 0
   let lazy: Timer | null = null
+  let prunedAt: number | null = null
 
   const writes = groupCommit(async () => {
     try {
@@ -120,6 +121,7 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
   const prune = (rows: Rows): void => {
     const before = now() - decidedKeptSeconds
     rows.drop((row) => isDone(row.entry) && row.entry.received_at < before)
+    prunedAt = now()
   }
 
   const rowOf = (entry: Entry): Row => {
@@ -179,7 +181,8 @@ export function createJournal(deps: { disk: Disk; clock: Clock; dir: string; log
     leases: () => [...open().leases.values()],
     add(sender, request) {
       const { rows } = open()
-      prune(rows)
+      // Looking at every entry once a second is enough, however many commands come.
+      if (now() !== prunedAt) prune(rows)
       const entry: Entry = { sender, request, received_at: now(), state: { state: 'received' } }
       makeRoom(rows, entry)
       changed(rows.append(entry, version))
