@@ -27,7 +27,7 @@ export async function journal(): Promise<void> {
     bytes: 0,
   }))
   await oneRound(measured, false)
-  const stalls = watchStalls()
+  const stalls = await watchStalls()
   for (let round = 0; round < rounds; round += 1) await oneRound(measured, true)
   const seen = await stalls()
   for (const { entries, product, floor, bytes } of measured) {

@@ -4,6 +4,7 @@ import { held } from './held.ts'
 import { isolation } from './isolation.ts'
 import { journal } from './journal.ts'
 import { memory } from './memory.ts'
+import { replay } from './replay.ts'
 import { requests } from './requests.ts'
 import { senders } from './senders.ts'
 import { startup } from './startup.ts'
@@ -17,6 +18,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   held,
   journal,
   senders,
+  replay,
 }
 
 const names = process.argv.slice(2)

@@ -4,7 +4,7 @@ import { type CommandDesk, senders as makeSenders, mint, openCommandDesk } from 
 import { durableReplace } from './floors/durable.ts'
 import { quantile, timed } from './measure.ts'
 import { sendersOverTheWire } from './senders-wire.ts'
-import { met, sayStalls, watchStalls } from './stall.ts'
+import { met, type Stalls, sayStalls, watchStalls, worstOf } from './stall.ts'
 
 const loads = [1, 8, 64, 256]
 const commandsPerRound = 1_024
@@ -47,18 +47,19 @@ async function load(deed: Deed, count: number): Promise<void> {
   const pairs: number[] = []
   const times: number[] = []
   const total = Math.min(commandsPerRound, count * 128)
-  const stalls = watchStalls()
+  const stalls: Stalls[] = []
   for (let round = 0; round < rounds; round += 1) {
     const desk = await openCommandDesk(tasksOf(deed, count, total))
     pairs.push(await syncPairs(desk))
     const before = desk.writes()
+    const watched = await watchStalls()
     const ms = await timed(() => everyoneSends(desk, deed, { count, total }))
+    stalls.push(await watched())
     perSecond.push((1_000 * total) / ms)
     times.push((1_000 * total) / ms / (pairs.at(-1) ?? Number.NaN))
     perWrite.push(total / (desk.writes() - before))
     await desk.strike()
   }
-  const seen = await stalls()
   const [shared, ratio] = [quantile(perWrite, 0.5), quantile(times, 0.5)]
   console.log(`senders: ${count}, ${deed.name}, ${rounds} rounds of ${total}`)
   console.log(`  ${sayRounds(perSecond)} commands a second, ${shared.toFixed(1)} a journal write`)
@@ -68,7 +69,7 @@ async function load(deed: Deed, count: number): Promise<void> {
       `  target ≥ ${perWriteTarget} a write: ${met(shared >= perWriteTarget)}, ≥ ${timesTarget} ×: ${met(ratio >= timesTarget)}`,
     )
   }
-  console.log(`  ${sayStalls(seen)}`)
+  console.log(`  ${sayStalls(worstOf(stalls))}`)
 }
 
 /** `480 (362, 486, 480)`: the median, and each. */

@@ -16,6 +16,8 @@ export interface Inside {
   counted(work: () => Promise<void>): Promise<Record<string, number>>
   /** Watches its event loop while `work` runs. */
   stalled(work: () => Promise<void>): Promise<Stalls>
+  /** What it saw since it was started to be watched. */
+  stalls(): Promise<Stalls>
   /** Sets its clock ahead. */
   ahead(ms: number): Promise<void>
   /** Makes its reads of paths that fit slower. */
@@ -29,11 +31,19 @@ type About = Question extends infer One
     : never
   : never
 
-/** Serves a home. @param port of the embedded relay; 0: the relays of the settings */
-export async function serveInside(home: string, port: number): Promise<Inside> {
-  const child = fork(new URL('./service.ts', import.meta.url), [home, String(port)], {
-    execArgv: [...process.execArgv, '--expose-gc'],
-  })
+/**
+ * Serves a home.
+ * @param port of the embedded relay; 0: the relays of the settings
+ * @param watched its event loop is watched from its start on
+ */
+export async function serveInside(home: string, port: number, watched = false): Promise<Inside> {
+  const child = fork(
+    new URL('./service.ts', import.meta.url),
+    [home, String(port), ...(watched ? ['watch'] : [])],
+    {
+      execArgv: [...process.execArgv, '--expose-gc'],
+    },
+  )
   const waiting = new Map<number, (value: unknown) => void>()
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.on('message', ({ number, value }: Reply) => {
@@ -73,6 +83,7 @@ export async function serveInside(home: string, port: number): Promise<Inside> {
       await work()
       return ask({ about: 'stalls' })
     },
+    stalls: () => ask({ about: 'stalls' }),
     ahead: (ms) => ask({ about: 'ahead', ms }),
     slow: (path, ms) => ask({ about: 'slow', path, ms }),
     async stop() {

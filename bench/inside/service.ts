@@ -16,10 +16,12 @@ import { watchedDisk } from './watched-disk.ts'
  * The real service of a home, with its embedded relay on a port (0: it uses the relay of its settings), as
  * `drawbridge serve` runs it but for a disk that counts and a clock that can be set ahead. Answers its parent's questions.
  */
-const [home = '', port = '0'] = process.argv.slice(2)
+const [home = '', port = '0', watch = ''] = process.argv.slice(2)
 const clock = aheadClock()
 const watched = watchedDisk(realDisk)
 const launcher = { launch: () => Promise.reject(new Error('nothing is launched here')) }
+
+let endWatch = watch === '' ? null : await watchStalls()
 
 const { hostKey } = await openHome(realDisk, home)
 let relay: Relay | null = null
@@ -43,7 +45,6 @@ const service = await startService({
 await service.ready
 
 let endProfile: Awaited<ReturnType<typeof profile>> | null = null
-let endWatch: ReturnType<typeof watchStalls> | null = null
 let endCount: Awaited<ReturnType<typeof countCalls>> | null = null
 
 async function answer(question: Question): Promise<unknown> {
@@ -68,7 +69,7 @@ async function answer(question: Question): Promise<unknown> {
     case 'calls':
       return await endCount?.()
     case 'watch':
-      endWatch = watchStalls()
+      endWatch = await watchStalls()
       return null
     case 'stalls':
       return await endWatch?.()
