@@ -68,33 +68,43 @@ interface Part {
 
 /**
  * Puts files together in one place, each time from the first entry on that is not what it was: what changes is near the
- * end, and what a full journal drops is near the beginning, so that the rest only moves up. A new place for each would
- * cost more than all the rest, once for its pages and again when it is collected.
+ * end. What a full journal drops is at the beginning: then the file begins later in its place, and nothing moves. A new
+ * place for each would cost more than all the rest, once for its pages and again when it is collected.
  */
 export function createAssembler(): AssembleJournal {
-  let file: Buffer = Buffer.from(head)
+  let place: Buffer = Buffer.alloc(head.length)
   const parts: Buffer[] = []
-  /** Where each part begins in the file, and where the one after them would. */
+  /** Where each part begins in the place, and where the one after them would. */
   const starts = [head.length]
 
+  const startOf = (index: number): number => starts[index] ?? end()
   const end = (): number => starts.at(-1) ?? head.length
 
-  /** Takes out of the file what was dropped before the first entry that is not what it was. */
-  const moveUp = (rows: readonly Part[], from: number): void => {
+  const takeOutDropped = (rows: readonly Part[]): void => {
+    const from = firstDifference(rows, parts)
     const next = rows[from]?.bytes
     const kept = next === undefined ? -1 : parts.indexOf(next, from)
     if (kept <= from) return
-    const gap = startOf(kept) - startOf(from)
-    file.copyWithin(startOf(from), startOf(kept), end())
+    const gap = from === 0 ? 0 : startOf(kept) - startOf(from)
+    if (gap > 0) place.copyWithin(startOf(from), startOf(kept), end())
     parts.splice(from, kept - from)
     starts.splice(from, kept - from)
-    for (let index = from; index < starts.length; index += 1) starts[index] = startOf(index) - gap
+    for (let index = from; gap > 0 && index < starts.length; index += 1) starts[index] = startOf(index) - gap
   }
 
-  const startOf = (index: number): number => starts[index] ?? end()
+  /** Makes room for `tailBytes` after the last part, when the place has no more: the file begins at its front again. */
+  const makeRoom = (from: number, tailBytes: number): void => {
+    if (end() + tailBytes <= place.length) return
+    const shift = startOf(0) - head.length
+    const bytes = 2 * (end() + tailBytes - shift)
+    const next = bytes <= place.length ? place : Buffer.allocUnsafe(bytes)
+    place.copy(next, head.length, startOf(0), startOf(from))
+    for (let index = 0; index < starts.length; index += 1) starts[index] = startOf(index) - shift
+    place = next
+  }
 
   return (rows, leases) => {
-    moveUp(rows, firstDifference(rows, parts))
+    takeOutDropped(rows)
     const from = firstDifference(rows, parts)
     parts.length = from
     starts.length = from + 1
@@ -103,21 +113,15 @@ export function createAssembler(): AssembleJournal {
       starts.push(end() + bytes.length)
     }
     const tail = Buffer.from(`${rows.length === 0 ? '[' : ''}],"leases":${JSON.stringify(leases)}}`)
-    file = grown(file, startOf(from), end() + tail.length)
-    for (let index = from; index < parts.length; index += 1) parts[index]?.copy(file, startOf(index))
-    tail.copy(file, end())
+    makeRoom(from, tail.length)
+    for (let index = from; index < parts.length; index += 1) parts[index]?.copy(place, startOf(index))
+    tail.copy(place, end())
+    const begin = startOf(0) - head.length
+    head.copy(place, begin)
     // The first entry has nothing before it that a comma would part it from.
-    file[head.length] = openingBracket
-    return file.subarray(0, end() + tail.length)
+    place[startOf(0)] = openingBracket
+    return place.subarray(begin, end() + tail.length)
   }
-}
-
-/** A place of `bytes` at least, with what `file` has in its first `kept` bytes. */
-function grown(file: Buffer, kept: number, bytes: number): Buffer {
-  if (bytes <= file.length) return file
-  const larger = Buffer.allocUnsafe(2 * bytes)
-  file.copy(larger, 0, 0, kept)
-  return larger
 }
 
 function firstDifference(rows: readonly Part[], parts: readonly Buffer[]): number {

@@ -103,6 +103,17 @@ describe('commands.json', () => {
     )
   })
 
+  it('is put together the same while the oldest entry goes for each that comes', () => {
+    const assemble = createAssembler()
+    const rows: { bytes: Buffer }[] = []
+    for (let count = 0; count < 200; count += 1) {
+      const request = { ...plain.request, text: 'x'.repeat(1 + (count % 90)) }
+      rows.push({ bytes: encodeEntry({ ...plain, request }) })
+      if (rows.length > 6) rows.splice(count % 10 === 0 ? 2 : 0, 1)
+      expect(assemble(rows, [leased])).toEqual(createAssembler()(rows, [leased]))
+    }
+  })
+
   const whole = () => JSON.parse(assembled([plain], []).toString())
   const spoilt: [string, () => string][] = [
     ['an empty file', () => ''],
