@@ -57,7 +57,7 @@ export function createRequests(deps: RequestDeps): Requests {
   const { clock } = deps.context
   const acting = new Map<string, string>()
   const running = new Set<Promise<void>>()
-  const turn = oneByOne()
+  const acts: ActDeps = { ...deps, turn: oneByOne() }
   const mayAskAgain = recently(clock, reAskSeconds)
   const isNewNudge = recently(clock, nudgeSeconds + clockSkewSeconds)
   const mayAnswerNudge = recently(clock, nudgeAnswerSeconds)
@@ -110,7 +110,7 @@ export function createRequests(deps: RequestDeps): Requests {
         await claimed(asked, () => actOnRedemption(deps, asked, admission.op))
         return deps.enrolled(asked.signer)
       case 'act':
-        return await claimed(asked, () => act({ ...deps, turn }, asked, admission.principal, admission.op))
+        return await claimed(asked, () => act(acts, asked, admission.principal, admission.op))
     }
   }
 

@@ -85,6 +85,7 @@ async function begin(
   parts.take(parts.settings())
   parts.announcer.announce()
 
+  let saying: Promise<void> = Promise.resolve()
   const sayReady = async (): Promise<void> => {
     const relays = parts.links.states().map(({ url, state }) => ({ url, state }))
     await writeReadyFile(disk, paths, { pid: deps.pid, host, owner, relays, at: nowSeconds(clock) })
@@ -94,7 +95,8 @@ async function begin(
     await parts.links.ready()
     while (stopping === null && !started.ready) {
       try {
-        await sayReady()
+        saying = sayReady()
+        await saying
       } catch (error) {
         // It serves all the same; whoever waits for the file hears of it once there is room.
         log.error('run/ready.json could not be written', { reason: reasonOf(error) })
@@ -109,6 +111,8 @@ async function begin(
     await control.close()
     await within(clock, stopWaitMs, parts.requests.idle())
     await within(clock, deliveryWaitMs, parts.links.drained())
+    // What is being written now would be there after its removal.
+    await saying.catch(() => undefined)
     await removeReadyFile(disk, paths)
     await unwind()
   }
