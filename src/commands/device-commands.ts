@@ -3,7 +3,7 @@ import { commandSweepMs } from '../limits.ts'
 import type { QueueEdit } from '../protocol/operations/commands.ts'
 import type { QueueView } from '../protocol/outcomes.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
-import type { Clock, Timer } from '../seams/clock.ts'
+import { type Clock, oneByOne, type Timer } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { TaskStore } from '../store/tasks/store.ts'
 import type { Task } from '../store/tasks/task.ts'
@@ -65,8 +65,11 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
   let closed = false
 
   const evaluation: EvaluateDeps = { ...deps, journal }
+  const turn = oneByOne()
   const lanes = singleFlight(async (taskId) => {
     try {
+      // Many tasks at once, as after an outage, do not hold up everything else until the last is decided.
+      await turn()
       await journal.ready()
       const settled = await evaluateTask(evaluation, taskId, {
         isNew: (entry) => waiters.waiting(entry) !== null,

@@ -6,6 +6,7 @@ import { type DeviceCommands, openDeviceCommands } from '../../src/commands/devi
 import type { Entry } from '../../src/commands/journal-entry.ts'
 import type { SteeringRow } from '../../src/host/steering.ts'
 import { isRefusal } from '../../src/protocol/refusal.ts'
+import { breathe } from '../../src/seams/clock.ts'
 import type { Disk } from '../../src/seams/disk.ts'
 import { type Archive, openArchive } from '../../src/store/archive.ts'
 import { openTaskStore, type TaskStore } from '../../src/store/tasks/store.ts'
@@ -147,10 +148,15 @@ export async function startHost(world: World): Promise<void> {
   world.calm = true
 }
 
-/** Lets everything that can go on go on. Nothing in the world waits for anything but promises and its own clock. */
-export function quiet(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
+/**
+ * Lets everything that can go on go on. Nothing in the world waits for anything but promises, its own clock, and its
+ * turn: one task is evaluated in a round of the event loop.
+ */
+export async function quiet(): Promise<void> {
+  for (let round = 0; round < quietRounds; round += 1) await breathe()
 }
+
+const quietRounds = 4 * taskIds.length
 
 /** Does what may be refused; what is cut off by a crash never ends. */
 export function attempt(work: Promise<unknown>): Promise<void> {
