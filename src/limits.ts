@@ -150,6 +150,8 @@ export const leaseContendedSeconds = 600
 export const heldPerTaskMax = 64
 export const revisionRetriesMax = 8
 export const commandSweepMs = 5_000
+/** Tasks whose commands are evaluated in one round of the event loop. */
+export const tasksPerRound = 8
 export const journalLeasesBytesMax = 262_144
 export const undecidedInterruptsSpare = 16
 export const ownerSharePercent = 10

@@ -10,7 +10,7 @@ import type { NostrEvent } from '../protocol/event.ts'
 import { nudgeMailbox } from '../protocol/mailbox.ts'
 import type { PublishOutcome } from '../protocol/relay-session.ts'
 import type { RelayPolicy } from '../protocol/relay-url.ts'
-import { nowSeconds, oneByOne } from '../seams/clock.ts'
+import { fewAtOnce, nowSeconds } from '../seams/clock.ts'
 import { type ActDeps, act, actOnRedemption, answer, keptFor } from './act.ts'
 import { type Admission, type Asked, admit, admitsNudge } from './admit.ts'
 import { faultOf, readArrival } from './arrivals.ts'
@@ -57,7 +57,7 @@ export function createRequests(deps: RequestDeps): Requests {
   const { clock } = deps.context
   const acting = new Map<string, string>()
   const running = new Set<Promise<void>>()
-  const acts: ActDeps = { ...deps, turn: oneByOne() }
+  const acts: ActDeps = { ...deps, turn: fewAtOnce(1) }
   const mayAskAgain = recently(clock, reAskSeconds)
   const isNewNudge = recently(clock, nudgeSeconds + clockSkewSeconds)
   const mayAnswerNudge = recently(clock, nudgeAnswerSeconds)

@@ -1,9 +1,9 @@
 import type { SteeringRow } from '../host/steering.ts'
-import { commandSweepMs } from '../limits.ts'
+import { commandSweepMs, tasksPerRound } from '../limits.ts'
 import type { QueueEdit } from '../protocol/operations/commands.ts'
 import type { QueueView } from '../protocol/outcomes.ts'
 import { isRefusal, Refusal } from '../protocol/refusal.ts'
-import { type Clock, oneByOne, type Timer } from '../seams/clock.ts'
+import { type Clock, fewAtOnce, type Timer } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { TaskStore } from '../store/tasks/store.ts'
 import type { Task } from '../store/tasks/task.ts'
@@ -65,7 +65,7 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
   let closed = false
 
   const evaluation: EvaluateDeps = { ...deps, journal }
-  const turn = oneByOne()
+  const turn = fewAtOnce(tasksPerRound)
   const lanes = singleFlight(async (taskId) => {
     try {
       // Many tasks at once, as after an outage, do not hold up everything else until the last is decided.

@@ -41,18 +41,31 @@ export function breathe(): Promise<void> {
 }
 
 /**
- * Lets one caller through in each round of the event loop, the first at once: when many things end together, what
+ * Lets a few callers through in each round of the event loop, the first at once: when many things happen together, what
  * follows from them does not hold up everything else until the last is done.
+ * @param perRound how many
  */
-export function oneByOne(): () => Promise<void> {
-  let next: Promise<void> | null = null
+export function fewAtOnce(perRound: number): () => Promise<void> {
+  const waiting: (() => void)[] = []
+  let left = perRound
+  let isCounting = false
+
+  const nextRound = (): void => {
+    const through = waiting.splice(0, perRound)
+    left = perRound - through.length
+    isCounting = through.length > 0
+    if (isCounting) setImmediate(nextRound)
+    for (const go of through) go()
+  }
+
   return () => {
-    const mine = next ?? Promise.resolve()
-    const after = mine.then(breathe)
-    next = after
-    void after.then(() => {
-      if (next === after) next = null
-    })
-    return mine
+    if (!isCounting) {
+      isCounting = true
+      left = perRound
+      setImmediate(nextRound)
+    }
+    if (left === 0) return new Promise((resolve) => waiting.push(resolve))
+    left -= 1
+    return Promise.resolve()
   }
 }

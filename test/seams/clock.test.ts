@@ -1,21 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { breathe, oneByOne } from '../../src/seams/clock.ts'
+import { breathe, fewAtOnce } from '../../src/seams/clock.ts'
 
-describe('one by one', () => {
-  it('lets the first through at once, and each of the others in a later round than the one before', async () => {
-    const turn = oneByOne()
-    const rounds: number[] = []
-    const through = [1, 2, 3, 4].map(() => turn().then(() => rounds.push(round)))
-    let round = 0
-    for (; round < 10; round += 1) await breathe()
-    await Promise.all(through)
-    expect(rounds[0]).toBe(0)
-    expect(new Set(rounds).size).toBe(4)
-    expect(rounds).toEqual([...rounds].sort((one, other) => one - other))
+describe('a few at once', () => {
+  it.each([1, 3])('lets the first through at once, and %i in each round', async (perRound) => {
+    const turn = fewAtOnce(perRound)
+    let through = 0
+    for (let caller = 0; caller < 7; caller += 1) void turn().then(() => (through += 1))
+    await Promise.resolve()
+    const seen = [through]
+    for (let round = 0; round < 7; round += 1) {
+      await breathe()
+      seen.push(through)
+    }
+    expect(seen).toEqual(Array.from({ length: 8 }, (_, round) => Math.min(7, (round + 1) * perRound)))
   })
 
   it('lets whoever comes after a quiet round through at once', async () => {
-    const turn = oneByOne()
+    const turn = fewAtOnce(1)
     await turn()
     await breathe()
     await breathe()

@@ -150,13 +150,13 @@ export async function startHost(world: World): Promise<void> {
 
 /**
  * Lets everything that can go on go on. Nothing in the world waits for anything but promises, its own clock, and its
- * turn: one task is evaluated in a round of the event loop.
+ * turn: a few tasks are evaluated in each round of the event loop.
  */
 export async function quiet(): Promise<void> {
   for (let round = 0; round < quietRounds; round += 1) await breathe()
 }
 
-const quietRounds = 4 * taskIds.length
+const quietRounds = 8
 
 /** Does what may be refused; what is cut off by a crash never ends. */
 export function attempt(work: Promise<unknown>): Promise<void> {
