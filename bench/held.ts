@@ -44,7 +44,7 @@ export async function held(): Promise<void> {
       product.push(ms)
       least.push(bare)
     }
-    compare('held: turn ends → held message applied', product, least, 3)
+    compare('held: turn ends → held message applied', product, least)
     const median = quantile(product, 0.5)
     const verdict = median <= targetMs ? 'met' : 'missed'
     console.log(`  median ${median.toFixed(1)} ms (target ≤ ${targetMs} ms: ${verdict})`)

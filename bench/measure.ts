@@ -25,9 +25,10 @@ export function compare(
   name: string,
   product: readonly number[],
   floor: readonly number[],
-  target: number,
+  target?: number,
 ): void {
   const ratio = quantile(product, 0.5) / quantile(floor, 0.5)
   console.log(`${name}\n  product  ${summary(product)}\n  floor    ${summary(floor)}`)
-  console.log(`  ratio of medians ${ratio.toFixed(2)} × (target ≤ ${target.toFixed(2)} ×)`)
+  const aim = target === undefined ? '' : ` (target ≤ ${target.toFixed(2)} ×)`
+  console.log(`  ratio of medians ${ratio.toFixed(2)} ×${aim}`)
 }
