@@ -77,6 +77,12 @@ export function openArchive(disk: Disk, dir: string): Archive {
     return locked(join(dir, 'archive.lock'), async () => work(await readArchive(disk, path)))
   }
 
+  /** Whoever made it so may have been cut off between its rename and the directory's sync. */
+  const asBefore = async (): Promise<false> => {
+    if ((await disk.identity(path)) !== null) await disk.sync(path)
+    return false
+  }
+
   let seen: { identity: FileIdentity; entries: ReadonlyMap<string, ArchiveEntry> } | null = null
   const entries = async () => {
     const identity = await disk.identity(path)
@@ -97,7 +103,7 @@ export function openArchive(disk: Disk, dir: string): Archive {
       if (!isIdentifier(taskId) || (await tasks.load(taskId)) === null) throw noSuchTask()
       return change((file) =>
         locked(layout.taskLock(taskId), async () => {
-          if (Object.hasOwn(file.tasks, taskId)) return false
+          if (Object.hasOwn(file.tasks, taskId)) return asBefore()
           refuseUnlessEnded((await tasks.load(taskId))?.task ?? null)
           await writeArchive(disk, path, { ...file.tasks, [taskId]: { at, reason, by } })
           return true
@@ -106,7 +112,7 @@ export function openArchive(disk: Disk, dir: string): Archive {
     },
     restore: (taskId) =>
       change(async (file) => {
-        if (!Object.hasOwn(file.tasks, taskId)) return false
+        if (!Object.hasOwn(file.tasks, taskId)) return asBefore()
         const { [taskId]: _restored, ...kept } = file.tasks
         await writeArchive(disk, path, kept)
         return true

@@ -43,6 +43,22 @@ describe('the archive', () => {
     expect((await archive.list()).size).toBe(0)
   })
 
+  it('says that nothing changes only once what it found is durable', async () => {
+    const { dir, archive, path } = await archiveOfEnded()
+    const synced: string[] = []
+    const sync = (file: string) => {
+      synced.push(file)
+      return realDisk.sync(file)
+    }
+    const another = openArchive({ ...realDisk, sync }, dir)
+    expect(await another.restore('task-1')).toBe(false)
+    expect(synced).toEqual([])
+    await archive.archive('task-1', 'first', owner, 1)
+    expect(await another.archive('task-1', 'second', owner, 2)).toBe(false)
+    expect(await another.restore('unknown')).toBe(false)
+    expect(synced).toEqual([path, path])
+  })
+
   it('takes finished tasks too, and refuses what has not ended, is unknown or has no good reason', async () => {
     const { store, dir } = await newStore()
     const archive = openArchive(realDisk, dir)
