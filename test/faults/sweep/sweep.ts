@@ -14,7 +14,7 @@ export interface Swept {
 }
 
 /** `each` point in a long run, which DRAWBRIDGE_SWEEP asks for; otherwise one of each call and file. */
-const which = process.env['DRAWBRIDGE_SWEEP'] === 'each' ? 'each' : 'one'
+export const which = process.env['DRAWBRIDGE_SWEEP'] === 'each' ? 'each' : 'one'
 const report = process.env['DRAWBRIDGE_SWEEP_REPORT']
 /** Runs wait for processes most of the time. */
 const lanes = 2
@@ -71,6 +71,7 @@ function wrongIn({ heard, outcome }: FaultRun, isSame: boolean): string | null {
 /** How a fault of the disk may show: the service is gone, has no answer yet, or says that it cannot. */
 const visible = new Set(['ended', 'silence', 'unavailable'])
 
-function said({ call, path, nth }: Point): string {
+/** `fsync 2 of tasks/task` */
+export function said({ call, path, nth }: Point): string {
   return `${call} ${nth} of ${path}`
 }

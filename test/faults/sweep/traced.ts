@@ -30,7 +30,7 @@ export function traced(home: string, log: string, fault?: { point: Point; fault:
     'signal=none',
     '-o',
     log,
-    ...(fault ? failing(home, fault) : watching),
+    ...(fault ? inject(home, fault) : watching),
   ]
   const serve = [process.execPath, program, 'serve', '--loopback-test', '--log-level', 'error', '--json']
   const env = { ...programOptions(home).env, UV_THREADPOOL_SIZE: '1' }
@@ -54,8 +54,7 @@ export function traced(home: string, log: string, fault?: { point: Point; fault:
       await left
     },
     async wasHit() {
-      const text = await readFile(log, 'utf8')
-      return fault?.fault === 'kill' ? /= \?$/m.test(text) : text.includes('(INJECTED)')
+      return fault !== undefined && isHit(await readFile(log, 'utf8'), fault.fault)
     },
     log: () => readFile(log, 'utf8'),
   }
@@ -63,7 +62,13 @@ export function traced(home: string, log: string, fault?: { point: Point; fault:
 
 const watching = ['-e', `trace=${durableCalls.join(',')}`]
 
-function failing(
+/** Whether strace wrote that the call which was to fail was made. */
+export function isHit(log: string, fault: Fault): boolean {
+  return fault === 'kill' ? /= \?$/m.test(log) : log.includes('(INJECTED)')
+}
+
+/** What strace has to be told for one fault; only calls on its path are traced and counted. */
+export function inject(
   home: string,
   { point: { call, path, nth }, fault }: { point: Point; fault: Fault },
 ): string[] {
