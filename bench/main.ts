@@ -8,6 +8,10 @@ import { replay } from './replay.ts'
 import { requests } from './requests.ts'
 import { senders } from './senders.ts'
 import { startup } from './startup.ts'
+import { storeCreate } from './store/create.ts'
+import { storeList } from './store/list.ts'
+import { storeMigration } from './store/migration.ts'
+import { storeProcesses } from './store/processes.ts'
 
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   command,
@@ -19,6 +23,10 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   journal,
   senders,
   replay,
+  'store-create': storeCreate,
+  'store-list': storeList,
+  'store-migration': storeMigration,
+  'store-processes': storeProcesses,
 }
 
 const names = process.argv.slice(2)
