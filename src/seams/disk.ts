@@ -62,6 +62,8 @@ export interface Disk {
   list(directory: string): Promise<string[] | null>
   /** Makes missing directories 0700, syncing each parent; checks the ones that exist. */
   makeDirectory(path: string): Promise<void>
+  /** Makes the names of an existing directory and of every one above it durable, as far as we may read them. */
+  syncAncestors(path: string): Promise<void>
   /** Refuses `unsafe_path` unless `path` is a real directory of ours with no access for others. */
   checkDirectory(path: string): Promise<void>
   /** Null when there is nothing at `path`. Never follows a link. */

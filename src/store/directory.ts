@@ -1,6 +1,7 @@
 import { type BigIntStats, lstatSync } from 'node:fs'
-import { lstat, mkdir, readdir, stat, statfs } from 'node:fs/promises'
+import { lstat, mkdir, readdir, realpath, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { Refusal } from '../protocol/refusal.ts'
 import { syncDirectory } from './durable.ts'
 import { errorCode, ioRefusal, unsafePath } from './failure.ts'
 import { ownerFault } from './private-file.ts'
@@ -19,6 +20,23 @@ export async function makePrivateDirectory(path: string): Promise<void> {
   }
   await checkPrivateDirectory(path)
   await checkLocal(path)
+}
+
+/**
+ * Syncs every directory above `path`, so that its name and theirs are durable whoever made them and was cut off. One
+ * that we may not read we cannot have made, so it is passed over.
+ * @see spec/store.md §9
+ */
+export async function syncAncestors(path: string): Promise<void> {
+  let current = await realpath(path).catch((error: unknown) => {
+    throw ioRefusal('look at', path, error)
+  })
+  while (dirname(current) !== current) {
+    current = dirname(current)
+    await syncDirectory(current).catch((error: unknown) => {
+      if (!(error instanceof Refusal) || errorCode(error.cause) !== 'EACCES') throw error
+    })
+  }
 }
 
 /** Refuses `unsafe_path` unless `path` is a real directory of ours that others cannot enter. */

@@ -2,7 +2,7 @@ import { constants, lstatSync, watch } from 'node:fs'
 import type { Disk, FileIdentity } from '../seams/disk.ts'
 import { openAppendFile } from './append-file.ts'
 import { closing } from './descriptor.ts'
-import { checkPrivateDirectory, listDirectory, makePrivateDirectory } from './directory.ts'
+import { checkPrivateDirectory, listDirectory, makePrivateDirectory, syncAncestors } from './directory.ts'
 import { createFile, removeFile, renameFile, replaceFile, syncFile } from './durable.ts'
 import { errorCode, ioRefusal } from './failure.ts'
 import { takeLock } from './locks.ts'
@@ -16,6 +16,7 @@ export const realDisk: Disk = {
   openAppend: (path, options) => openAppendFile(path, options?.exclusive ?? false),
   list: listDirectory,
   makeDirectory: makePrivateDirectory,
+  syncAncestors,
   checkDirectory: checkPrivateDirectory,
   identity: identityOf,
   rename: renameFile,

@@ -39,6 +39,16 @@ describe('a directory', () => {
     await refused('io', realDisk.checkDirectory(join(directory, 'none')))
   })
 
+  it('is synced with every directory above it, even through a link and past one that may not be read', async () => {
+    const directory = await tempDir()
+    await mkdir(join(directory, 'passage', 'inside'), { recursive: true })
+    await symlink(join(directory, 'passage', 'inside'), join(directory, 'link'))
+    await chmod(join(directory, 'passage'), 0o311)
+    await realDisk.syncAncestors(join(directory, 'link'))
+    await chmod(join(directory, 'passage'), 0o700)
+    await refused('io', realDisk.syncAncestors(join(directory, 'none')))
+  })
+
   it('lists in byte order, and null when there is none', async () => {
     const directory = await tempDir()
     for (const name of ['b', 'a-b', 'B', '\u{1f600}', '\uffee']) await writeFile(join(directory, name), '')

@@ -119,6 +119,7 @@ export function unhurriedDisk(disk: Disk, { during }: Pick<HurriedClock, 'during
     create: (...args) => during(disk.create(...args)),
     list: (...args) => during(disk.list(...args)),
     makeDirectory: (...args) => during(disk.makeDirectory(...args)),
+    syncAncestors: (...args) => during(disk.syncAncestors(...args)),
     checkDirectory: (...args) => during(disk.checkDirectory(...args)),
     identity: (...args) => during(disk.identity(...args)),
     rename: (...args) => during(disk.rename(...args)),

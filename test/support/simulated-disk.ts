@@ -158,6 +158,9 @@ export function simulatedMachine(chance: () => number): SimulatedMachine {
       async makeDirectory(path) {
         if (!nodes.has(path)) await change('makeDirectory', path, () => touch(path, null))
       },
+      syncAncestors: async () => {
+        await moment()
+      },
       async checkDirectory(path) {
         await moment()
         if (nodes.get(path)?.bytes !== null) throw new Refusal('unsafe_path', `${path} is no directory`)

@@ -28,6 +28,7 @@ export async function migrateLegacyDocument(
   await disk.makeDirectory(layout.tasks)
   await writeTasks(disk, layout, converted)
   await disk.replace(layout.identities, converted.identities)
+  await disk.syncAncestors(layout.dir)
   await disk.replace(layout.marker, marker)
   await putAsideLegacy(disk, layout)
 }

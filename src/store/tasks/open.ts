@@ -95,6 +95,8 @@ async function settled(disk: Disk, layout: StoreLayout, attempt: Attempt): Promi
       if (attempt.fresh)
         throw new Refusal('corrupt_store', 'tasks.lock was missing from a store that has been used')
       await checkInitialised(disk, layout)
+      // Whoever made the store may have been cut off between the marker's rename and the directory's sync.
+      await disk.sync(layout.marker)
       await tidy(disk, layout)
       return true
     }
@@ -120,6 +122,7 @@ async function initialise(disk: Disk, layout: StoreLayout): Promise<void> {
   if (!(await disk.create(layout.identities, new Uint8Array(0)))) {
     throw new Refusal('corrupt_store', 'identities.log was there before its store')
   }
+  await disk.syncAncestors(layout.dir)
   await disk.replace(layout.marker, markerBytes({}))
 }
 
