@@ -103,29 +103,24 @@ export function openIdentities(
 }
 
 /** Judges each wish as if those before it had been written. */
-function judge(
-  { owners, submitted, completeBytes }: Contents,
-  wishes: readonly Wish[],
-): { granted: Identity[]; outcomes: Granted[] } {
-  const then: Contents = { owners: new Map(owners), submitted: new Set(submitted), completeBytes }
-  const granted: Identity[] = []
+function judge(contents: Contents, wishes: readonly Wish[]): { granted: Identity[]; outcomes: Granted[] } {
+  const added: Contents = { owners: new Map(), submitted: new Set(), completeBytes: contents.completeBytes }
   const outcomes = wishes.map(({ identity, sender }): Granted => {
     try {
-      if (isReserved(then, identity, sender)) return null
+      if (isReserved([contents, added], identity, sender)) return null
       const bytes = identityLine(identity).length
-      if (then.completeBytes + bytes > identitiesBytesMax) {
+      if (added.completeBytes + bytes > identitiesBytesMax) {
         throw new Refusal('limit_exceeded', 'the log of command ids is full')
       }
-      note(then, identity)
-      then.completeBytes += bytes
-      granted.push(identity)
+      note(added, identity)
+      added.completeBytes += bytes
       return null
     } catch (error) {
       if (isRefusal(error)) return error
       throw error
     }
   })
-  return { granted, outcomes }
+  return { granted: [...added.owners.values()], outcomes }
 }
 
 /** The line of an accepted command, newline included. */
@@ -155,11 +150,11 @@ function lostIds(): Refusal {
 
 /** Whether this task has the id already. Refuses whatever keeps it from being reserved. */
 function isReserved(
-  { owners, submitted }: Contents,
+  [contents, added]: readonly [Contents, Contents],
   { command_id, task_id, submit }: Identity,
   sender: CommandSender,
 ): boolean {
-  const known = owners.get(command_id)
+  const known = contents.owners.get(command_id) ?? added.owners.get(command_id)
   if (known !== undefined) {
     if (known.task_id !== task_id)
       throw new Refusal('command_conflict', 'the command id belongs to another task')
@@ -167,10 +162,11 @@ function isReserved(
     throw new Refusal('command_conflict', 'the command id was reserved for another command')
   }
   const [commands, tasks] = [shareOf(identitiesMax, sender), shareOf(tasksMax, sender)]
-  if (owners.size >= commands) {
+  if (contents.owners.size + added.owners.size >= commands) {
     throw new Refusal('limit_exceeded', `the store has accepted its ${commands} commands`)
   }
-  if (submit && submitted.size >= tasks) {
+  const newTasks = [...added.submitted].filter((id) => !contents.submitted.has(id))
+  if (submit && contents.submitted.size + newTasks.length >= tasks) {
     throw new Refusal('limit_exceeded', `the store has its ${tasks} tasks`)
   }
   return false
