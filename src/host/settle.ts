@@ -1,7 +1,7 @@
 import { traceBytesMax } from '../limits.ts'
-import { sha256Digest } from '../protocol/digest.ts'
 import { isRefusal } from '../protocol/refusal.ts'
 import type { Disk, DiskLock } from '../seams/disk.ts'
+import { sha256Digest } from '../store/digest.ts'
 import { traceFile } from '../store/tasks/derived.ts'
 import type { HostEvent } from '../store/tasks/host-event.ts'
 import type { TaskStore } from '../store/tasks/store.ts'

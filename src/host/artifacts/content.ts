@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import { isRefusal, Refusal } from '../../protocol/refusal.ts'
 import type { Disk } from '../../seams/disk.ts'
+import { sha256Hex } from '../../store/digest.ts'
 
 /** Name of the blob that holds the content with this raw hex digest. */
 export function blobFile(hex: string): string {
@@ -45,7 +45,7 @@ export async function readContent(
 ): Promise<Uint8Array | null> {
   const bytes = await readBounded(disk, `${storeDir}/${name}`, bytesMax)
   if (bytes === null) return null
-  if (hash('sha256', bytes, 'hex') !== hex) throw new Refusal('corrupt_store', `${name} was altered`)
+  if (sha256Hex(bytes) !== hex) throw new Refusal('corrupt_store', `${name} was altered`)
   return bytes
 }
 

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import { changesMax, manifestBytesMax } from '../../limits.ts'
 import type { Disk } from '../../seams/disk.ts'
+import { sha256Hex } from '../../store/digest.ts'
 import { compareSnapshots } from '../snapshot/compare.ts'
 import type { Change, Snapshot, SnapshotEntry } from '../snapshot/entry.ts'
 import { takeSnapshot } from '../snapshot/take.ts'
@@ -40,7 +40,7 @@ export async function retainArtifacts(
     entries: kept.entries,
   }
   const bytes = Buffer.from(JSON.stringify(manifest))
-  const hex = hash('sha256', bytes, 'hex')
+  const hex = sha256Hex(bytes)
   await keepContent(disk, storeDir, manifestFile(hex), bytes)
   return { artifact_file: manifestFile(hex), artifact_digest: `sha256:${hex}` }
 }

@@ -1,5 +1,5 @@
-import { sha256Digest } from '../../protocol/digest.ts'
 import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import { sha256Digest } from '../../store/digest.ts'
 import type { Task } from '../../store/tasks/task.ts'
 import type { HostCoreDeps } from '../core.ts'
 import { draftGrant } from '../grant-draft.ts'

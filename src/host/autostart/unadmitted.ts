@@ -1,7 +1,7 @@
 import { identifierBytesMax, inputBytesMax } from '../../limits.ts'
-import { sha256Hex } from '../../protocol/digest.ts'
 import { isRefusal } from '../../protocol/refusal.ts'
 import type { Disk } from '../../seams/disk.ts'
+import { sha256Hex } from '../../store/digest.ts'
 import type { Task } from '../../store/tasks/task.ts'
 import type { HostCoreDeps } from '../core.ts'
 import { codeIn, entryTurn } from './entry.ts'

@@ -1,6 +1,6 @@
 import { traceBytesMax } from '../../limits.ts'
-import { sha256Digest } from '../../protocol/digest.ts'
 import { Refusal } from '../../protocol/refusal.ts'
+import { sha256Digest } from '../../store/digest.ts'
 import type { RunResult, Task } from '../../store/tasks/task.ts'
 import { retainArtifacts } from '../artifacts/retain.ts'
 import type { Snapshot } from '../snapshot/entry.ts'

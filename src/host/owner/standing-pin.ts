@@ -1,7 +1,7 @@
 import { grantBytesMax } from '../../limits.ts'
-import { sha256Digest } from '../../protocol/digest.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Disk } from '../../seams/disk.ts'
+import { sha256Digest } from '../../store/digest.ts'
 import type { ParsedGrant } from '../../store/tasks/grant.ts'
 import { readPolicy, standingGrantPath } from '../autostart/policy.ts'
 

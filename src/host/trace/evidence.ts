@@ -1,7 +1,7 @@
 import { traceBytesMax } from '../../limits.ts'
-import { sha256Digest } from '../../protocol/digest.ts'
 import { isRefusal, Refusal } from '../../protocol/refusal.ts'
 import type { Disk } from '../../seams/disk.ts'
+import { sha256Digest } from '../../store/digest.ts'
 import { traceFile } from '../../store/tasks/derived.ts'
 import type { Task } from '../../store/tasks/task.ts'
 import type { TraceFaultKind } from './line.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { sha256Digest } from '../../protocol/digest.ts'
 import { Refusal } from '../../protocol/refusal.ts'
+import { sha256Digest } from '../../store/digest.ts'
 import type { RenderedStep } from './render.ts'
 
 export const viewSchemaName = 'openagents.coder.task-view.v1'

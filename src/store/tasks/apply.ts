@@ -1,6 +1,6 @@
 import { taskFileSoftBytesMax } from '../../limits.ts'
-import { sha256Digest } from '../../protocol/digest.ts'
 import { Refusal } from '../../protocol/refusal.ts'
+import { sha256Digest } from '../digest.ts'
 import { parseTaskCommand, type TaskCommand } from './command.ts'
 import type { StoreHandle } from './handle.ts'
 import type { CommandSender } from './identities.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { sha256Digest, sha256Hex } from '../../protocol/digest.ts'
 import { jcs } from '../../protocol/jcs.ts'
+import { sha256Digest, sha256Hex } from '../digest.ts'
 
 const contextSchemaName = 'openagents.coder.task-context.v2'
 

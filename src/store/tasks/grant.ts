@@ -8,9 +8,9 @@ import {
   streamBytesMin,
   wallSecondsMax,
 } from '../../limits.ts'
-import { sha256Digest } from '../../protocol/digest.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { isIdentifier } from '../../protocol/text.ts'
+import { sha256Digest } from '../digest.ts'
 import { readStrict } from './strict.ts'
 
 export const executionGrantSchemaName = 'openagents.coder.task-execution-grant.v1'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { intentTitleBytesMax, promptBytesMax, workspacePathBytesMax } from '../../limits.ts'
-import { sha256Digest } from '../../protocol/digest.ts'
 import { isIdentifier, isSingleLine, isStoreText } from '../../protocol/text.ts'
+import { sha256Digest } from '../digest.ts'
 
 /** What a submitter asks for. The types alone; `intentFault` judges the values. @see spec/store.md §3 */
 export const intentSchema = z.strictObject({

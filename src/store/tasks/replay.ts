@@ -1,6 +1,6 @@
 import { hostEventsMax, identitiesMax, taskFileBytesMax } from '../../limits.ts'
-import { sha256Digest } from '../../protocol/digest.ts'
 import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import { sha256Digest } from '../digest.ts'
 import { parseTaskCommand, type TaskCommand } from './command.ts'
 import { applyEvent } from './events.ts'
 import { readStrict } from './strict.ts'
