@@ -32,10 +32,7 @@ describe('the queue as the owner', () => {
     })
     expect(await table.firstLine).toContain(`${id.slice(0, 12)}  queue  held  From the phone.`)
 
-    const mine = await place.onDevice([
-      ...['device', 'queue', task, 'From the owner.'],
-      ...['--owner-key-file', join(place.home, 'host', 'owner.key')],
-    ])
+    const mine = await sendAsOwner('From the owner.')
     await says(['edit', task, mine.id, 'Other.'], 'conflict', `drawbridge queue lease ${task}`)
     expect((await place.ask(['queue', 'lease', task])).lease).not.toBeNull()
     await says(['edit', task, id, 'Not mine.'], 'forbidden', "only the owner's own messages")
@@ -65,6 +62,19 @@ describe('the queue as the owner', () => {
     expect((await table.stop('SIGINT')).code).toBe(130)
   })
 
+  it('a message that is sent now starts before those that waited longer, in spite of the lease', async () => {
+    await place.onDevice(['device', 'queue', task, 'From the phone.'])
+    const { id } = await sendAsOwner('At once.')
+    await place.ask(['queue', 'lease', task])
+    await place.onDevice(['device', 'interrupt', task, 'Enough'])
+    expect(textsOf(await place.ask(['queue', 'list', task]))).toEqual([null, 'At once.'])
+    expect(textsOf(await place.ask(['queue', 'send-now', task, id]))).toEqual([null])
+    expect(await place.ask(['task', 'show', task])).toMatchObject({
+      status: 'queued',
+      follow_ups: [{ prompt: 'At once.' }],
+    })
+  })
+
   it('a journal that does not read names its file and what ends it, to the owner and to the device', async () => {
     const path = join(place.home, 'tasks', 'commands.json')
     await place.onDevice(['device', 'queue', task, 'One.'])
@@ -90,6 +100,12 @@ interface Shown {
 
 const onDevice = () => ['--state', place.device, '--loopback-test']
 const textsOf = ({ items }: { items: { text: string | null }[] }) => items.map(({ text }) => text)
+
+const sendAsOwner = (text: string) =>
+  place.onDevice([
+    ...['device', 'queue', task, text],
+    ...['--owner-key-file', join(place.home, 'host', 'owner.key')],
+  ])
 
 /** The verb is refused with this code, and its second line has these words. */
 async function says(verb: string[], code: string, words: string): Promise<void> {
