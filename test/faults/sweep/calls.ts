@@ -47,6 +47,16 @@ export function sitesOf(log: string, home: string): Site[] {
   })
 }
 
+/** The calls that each of these sessions made, as often as the one that made the fewest. */
+export function inEveryRun(runs: readonly (readonly Site[])[]): Site[] {
+  const [first = [], ...others] = runs
+  return first.flatMap((site) => {
+    const same = others.map((run) => run.find(({ call, path }) => call === site.call && path === site.path))
+    const times = Math.min(site.times, ...same.map((one) => one?.times ?? 0))
+    return times === 0 ? [] : [{ ...site, times }]
+  })
+}
+
 /** Every point of the sites, or only the last of each: by then the session is well under way. */
 export function pointsOf(sites: readonly Site[], which: 'each' | 'one'): Point[] {
   return sites.flatMap(({ call, path, times }) => {
