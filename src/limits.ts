@@ -220,6 +220,8 @@ export const workspacePathBytesMax = 4_096
 export const taskFileBytesMax = 16_777_216
 export const taskFileSoftBytesMax = 12_582_912
 export const tasksMax = 1_024
+/** From here on a capacity is said to be nearly used up. */
+export const tightPercent = 80
 export const identitiesMax = 2_048
 export const identitiesBytesMax = 4_194_304
 export const hostEventsMax = 8_192

@@ -2,6 +2,8 @@ import { Refusal } from '../protocol/refusal.ts'
 import type { Clock } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
 import type { Random } from '../seams/random.ts'
+import { betweenStores } from '../store/tasks/open.ts'
+import { isBetweenStores } from '../store/tasks/retired.ts'
 import { openTaskStore } from '../store/tasks/store.ts'
 import { createAccessBook, readAccessBook } from './access/book.ts'
 import { createGeneration } from './generation.ts'
@@ -108,6 +110,7 @@ export async function readHome(disk: Disk, home: string): Promise<OpenHome> {
     await checkHome(disk, home)
     const settings = await requireServeSettings(disk, paths)
     const hostKey = await requireHostKey(disk, paths)
+    if (await isBetweenStores(disk, paths.tasks)) throw betweenStores()
     if ((await disk.identity(paths.tasks)) === null) {
       throw new Refusal('corrupt_store', 'the task store is missing from an initialised home', {
         hint: `put back ${paths.tasks} from a backup`,

@@ -2,12 +2,14 @@ import { readJournal } from '../commands/journal-store.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import type { Clock } from '../seams/clock.ts'
 import type { Disk } from '../seams/disk.ts'
+import { openArchive } from '../store/archive.ts'
 import { openTaskStore } from '../store/tasks/store.ts'
 import { readAccessBook } from './access/book.ts'
 import { checkGeneration } from './generation.ts'
 import type { OpenHome } from './home.ts'
 import { withModeHints } from './home-check.ts'
 import { checkKeptReplies } from './kept-replies.ts'
+import { tightCapacities } from './tight.ts'
 
 /** One thing of a home that the service reads when it starts. */
 export interface HomePart {
@@ -15,8 +17,11 @@ export interface HomePart {
   /** What to do when it does not read and the refusal itself does not say. */
   readonly fix: string
   /** Reads it, and says what is there. Refuses as the service would. */
-  look(): Promise<string>
+  look(): Promise<Seen>
 }
+
+/** What is there, and what is well but will not last, with what to do. */
+export type Seen = string | { readonly detail: string; readonly tight: readonly string[] }
 
 /**
  * What the service will read of an initialised home, each to be looked at by itself. Nothing is written, and no lock
@@ -26,7 +31,7 @@ export interface HomePart {
 export function homeParts(deps: { disk: Disk; clock: Clock }, open: OpenHome): HomePart[] {
   const { disk, clock } = deps
   const { paths, hostKey, settings } = open
-  const part = (name: string, file: string, look: () => Promise<string>): HomePart => ({
+  const part = (name: string, file: string, look: () => Promise<Seen>): HomePart => ({
     name,
     fix: `put back ${file} from a backup`,
     look: () => withModeHints(paths.home, look),
@@ -50,7 +55,12 @@ export function homeParts(deps: { disk: Disk; clock: Clock }, open: OpenHome): H
     part('task store', paths.tasks, async () => {
       const store = await openTaskStore(disk, clock, paths.tasks, { readOnly: true })
       try {
-        return `reads, ${(await store.list()).length} tasks`
+        const detail = `reads, ${(await store.list()).length} tasks`
+        const entries = await readJournal(disk, paths.tasks).then(
+          (journal) => journal?.entries ?? [],
+          () => [],
+        )
+        return { detail, tight: await tightCapacities(store, openArchive(disk, paths.tasks), entries) }
       } finally {
         await store.close()
       }

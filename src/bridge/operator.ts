@@ -49,6 +49,8 @@ export interface ServiceStatus {
   readonly undecided_commands: number | null
   readonly requests_in_flight: number
   readonly counters: Partial<Record<Counted, number>>
+  /** What is at least 80 % full, in words, with what to do. */
+  readonly tight: readonly string[]
   /** What could not be read, in words. */
   readonly faults: readonly string[]
 }

@@ -15,6 +15,7 @@ import { removeReadyFile, writeReadyFile } from './ready-file.ts'
 import { requireServeSettings } from './serve-settings.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { openServiceParts, type ServiceDeps, type ServiceParts } from './service-parts.ts'
+import { tightCapacities } from './tight.ts'
 
 export type { ServiceDeps } from './service-parts.ts'
 
@@ -163,9 +164,12 @@ async function statusOf(
   const now = nowSeconds(deps.clock)
   const faults: string[] = []
   const tasks = await orFault(faults, async () => countByStatus(await parts.side.tasks.list()))
-  const undecided = await orFault(faults, async () =>
-    parts.side.commands.entries().filter(({ state }) => state.state !== 'done'),
-  )
+  const entries = await orFault(faults, async () => parts.side.commands.entries())
+  const undecided = entries?.filter(({ state }) => state.state !== 'done')
+  const { tasks: store, archive } = parts.side
+  // A store that does not read is a fault already.
+  const tight =
+    tasks === null ? null : await orFault(faults, () => tightCapacities(store, archive, entries ?? []))
   return {
     pid: deps.pid,
     host: record.host,
@@ -184,6 +188,7 @@ async function statusOf(
     undecided_commands: undecided?.length ?? null,
     requests_in_flight: parts.requests.inFlight(),
     counters: parts.counters.read(),
+    tight: tight ?? [],
     faults,
   }
 }

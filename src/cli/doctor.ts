@@ -78,8 +78,13 @@ async function git(): Promise<{ detail: string }> {
 async function parts(door: Door, open: OpenHome): Promise<Check[]> {
   const checks: Check[] = []
   for (const part of homeParts({ disk: realDisk, clock: door.clock }, open)) {
-    const seen = await look(part.name, part.fix, async () => ({ detail: await part.look() }))
-    checks.push(seen.check)
+    const { check, found } = await look(part.name, part.fix, async () => {
+      const seen = await part.look()
+      return typeof seen === 'string' ? { detail: seen, tight: [] } : seen
+    })
+    checks.push(
+      found === null || found.tight.length === 0 ? check : { ...check, fix: found.tight.join('. ') },
+    )
   }
   return checks
 }

@@ -13,6 +13,7 @@ import { addProtocol } from './commands/protocol.ts'
 import { addQueue } from './commands/queue.ts'
 import { addRelay } from './commands/relay.ts'
 import { addServe } from './commands/serve.ts'
+import { addStore } from './commands/store.ts'
 import { addTask } from './commands/task.ts'
 import { addVersion } from './commands/version.ts'
 import { addWorkspace } from './commands/workspace.ts'
@@ -29,6 +30,7 @@ const families: readonly ((program: Parent) => void)[] = [
   addRelay,
   addAutostart,
   addTask,
+  addStore,
   addGrant,
   addCommands,
   addQueue,

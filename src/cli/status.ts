@@ -46,6 +46,7 @@ function statusAnswer(found: ServiceStatus): Answer {
     ['devices', `${found.devices.active} active, ${found.devices.known} known`],
     ['tasks', tasks.join(', ') || 'none'],
     ['commands', `${found.held_commands ?? '?'} held, ${found.undecided_commands ?? '?'} undecided`],
+    ...found.tight.map((words) => ['tight', words] as const),
     ...found.faults.map((fault) => ['fault', fault] as const),
   ])
   const rows = found.relays.map((relay) => [

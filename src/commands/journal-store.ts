@@ -25,6 +25,16 @@ export async function readJournal(disk: Disk, dir: string): Promise<JournalFile 
   return bytes === null ? null : parseJournal(bytes)
 }
 
+/**
+ * Puts a copy of the journal in `from` in `to`, durably. Nothing is made where there never was one. Refuses
+ * `unavailable` when one was lost.
+ */
+export async function carryJournal(disk: Disk, from: string, to: string): Promise<void> {
+  const bytes = await disk.read(join(from, 'commands.json'), journalBytesMax)
+  if (bytes !== null) await disk.replace(join(to, 'commands.json'), bytes)
+  else if ((await disk.identity(join(from, 'commands.lock'))) !== null) throw unavailable('is missing')
+}
+
 /** The journal files of a task store's directory. @see spec/commands.md §1 */
 export function journalStore(disk: Disk, dir: string, log: CommandLog): JournalStore {
   const path = join(dir, 'commands.json')

@@ -46,7 +46,7 @@ export interface FileIdentity {
  *
  * Files are 0600, regular, singly linked and reached without following a link; directories are 0700 and real.
  * Anything else refuses `unsafe_path`; a failed system call refuses `io` with its cause. When a promise of
- * `replace`, `create`, `append`, `rename`, `remove` or `makeDirectory` resolves, the change survives a crash.
+ * `replace`, `create`, `append`, `rename`, `remove`, `removeTree` or `makeDirectory` resolves, the change survives a crash.
  * @see spec/store.md §7, §8
  */
 export interface Disk {
@@ -71,6 +71,8 @@ export interface Disk {
   rename(from: string, to: string): Promise<void>
   /** Removes a file; false when there was none. */
   remove(path: string): Promise<boolean>
+  /** Removes a private directory with all that is in it; nothing when there is none. */
+  removeTree(path: string): Promise<void>
   /** Syncs an existing file and its directory: the barrier before an old receipt is given again. */
   sync(path: string): Promise<void>
   /**

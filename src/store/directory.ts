@@ -1,5 +1,5 @@
 import { type BigIntStats, lstatSync } from 'node:fs'
-import { lstat, mkdir, readdir, realpath, stat, statfs } from 'node:fs/promises'
+import { lstat, mkdir, readdir, realpath, rm, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Refusal } from '../protocol/refusal.ts'
 import { syncDirectory } from './durable.ts'
@@ -55,6 +55,18 @@ function statsOf(path: string): BigIntStats {
   } catch (error) {
     throw ioRefusal('check', path, error)
   }
+}
+
+/** Removes a private directory with all that is in it, and syncs the one above; nothing when there is none. */
+export async function removeTree(path: string): Promise<void> {
+  if (!(await exists(lstat, path))) return
+  await checkPrivateDirectory(path)
+  try {
+    await rm(path, { recursive: true })
+  } catch (error) {
+    throw ioRefusal('remove', path, error)
+  }
+  await syncDirectory(dirname(path))
 }
 
 /** The names in a directory in byte order; null when there is none. */

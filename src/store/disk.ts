@@ -2,7 +2,13 @@ import { constants, lstatSync, watch } from 'node:fs'
 import type { Disk, FileIdentity } from '../seams/disk.ts'
 import { openAppendFile } from './append-file.ts'
 import { closing } from './descriptor.ts'
-import { checkPrivateDirectory, listDirectory, makePrivateDirectory, syncAncestors } from './directory.ts'
+import {
+  checkPrivateDirectory,
+  listDirectory,
+  makePrivateDirectory,
+  removeTree,
+  syncAncestors,
+} from './directory.ts'
 import { createFile, removeFile, renameFile, replaceFile, syncFile } from './durable.ts'
 import { errorCode, ioRefusal } from './failure.ts'
 import { takeLock } from './locks.ts'
@@ -21,6 +27,7 @@ export const realDisk: Disk = {
   identity: identityOf,
   rename: renameFile,
   remove: removeFile,
+  removeTree,
   sync: syncFile,
   lock: takeLock,
   watch: watchDirectory,

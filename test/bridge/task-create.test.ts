@@ -7,6 +7,8 @@ import { tasksMax } from '../../src/limits.ts'
 import { deviceTaskId } from '../../src/protocol/task-id.ts'
 import { systemClock } from '../../src/seams/clock.ts'
 import { realDisk } from '../../src/store/disk.ts'
+import { taskCommandSchemaName } from '../../src/store/tasks/command.ts'
+import { rotateStore } from '../../src/store/tasks/rotate.ts'
 import { openTaskStore } from '../../src/store/tasks/store.ts'
 import { grantEntry, id, keys, relay } from '../support/access.ts'
 import { tempDir } from '../support/temp-dir.ts'
@@ -45,6 +47,12 @@ async function stage(path = '/srv/site') {
   }
 }
 
+function cancelBytes(task_id: string): Uint8Array {
+  const action = { type: 'cancel', reason: 'no longer wanted' }
+  const schema = taskCommandSchemaName
+  return Buffer.from(JSON.stringify({ schema, command_id: 'cancel', task_id, expected_revision: 1, action }))
+}
+
 describe('creating a task', () => {
   it('submits it once and plans it at once, naming the device', async () => {
     const { context, tasks, planned } = await stage()
@@ -57,6 +65,19 @@ describe('creating a task', () => {
       configuration: { adapter: 'bounded-command', model: null },
     })
     expect(planned).toEqual([[task, keys.phone]])
+  })
+
+  it('finds it in a store that was put aside, makes no second one and plans nothing', async () => {
+    const { context, dir, tasks, planned } = await stage()
+    const task = await createTask(context, byDevice, asked)
+    await tasks.apply(cancelBytes(task))
+    await rotateStore(realDisk, systemClock, dir, async () => {})
+    const next = { ...context, tasks: await openTaskStore(realDisk, systemClock, dir) }
+    expect(await createTask(next, byDevice, asked)).toBe(task)
+    const other = createTask(next, byDevice, { ...asked, prompt: 'Something else.' })
+    await expect(other).rejects.toMatchObject({ code: 'conflict' })
+    expect(await next.tasks.list()).toEqual([])
+    expect(planned).toHaveLength(1)
   })
 
   it('finds it again whatever became of its label since', async () => {

@@ -49,6 +49,20 @@ describe('a directory', () => {
     await refused('io', realDisk.syncAncestors(join(directory, 'none')))
   })
 
+  it('is removed with all that is in it, links but not what they lead to, and only when it is private', async () => {
+    const directory = await tempDir()
+    const [tree, kept] = [join(directory, 'tree'), join(directory, 'kept')]
+    await realDisk.makeDirectory(join(tree, 'inside'))
+    await mkdir(kept, { mode: 0o755 })
+    await writeFile(join(kept, 'file'), '')
+    await symlink(kept, join(tree, 'inside', 'link'))
+    await realDisk.removeTree(tree)
+    await realDisk.removeTree(tree)
+    expect(await realDisk.list(directory)).toEqual(['kept'])
+    await refused('unsafe_path', realDisk.removeTree(kept))
+    expect(await realDisk.list(kept)).toEqual(['file'])
+  })
+
   it('lists in byte order, and null when there is none', async () => {
     const directory = await tempDir()
     for (const name of ['b', 'a-b', 'B', '\u{1f600}', '\uffee']) await writeFile(join(directory, name), '')

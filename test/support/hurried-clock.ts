@@ -119,6 +119,7 @@ export function unhurriedDisk(disk: Disk, { during }: Pick<HurriedClock, 'during
     create: (...args) => during(disk.create(...args)),
     list: (...args) => during(disk.list(...args)),
     makeDirectory: (...args) => during(disk.makeDirectory(...args)),
+    removeTree: (...args) => during(disk.removeTree(...args)),
     syncAncestors: (...args) => during(disk.syncAncestors(...args)),
     checkDirectory: (...args) => during(disk.checkDirectory(...args)),
     identity: (...args) => during(disk.identity(...args)),

@@ -175,6 +175,12 @@ export function simulatedMachine(chance: () => number): SimulatedMachine {
           nodes.delete(from)
         })
       },
+      removeTree: (path) =>
+        change('remove', path, () => {
+          for (const inside of [...nodes.keys()]) {
+            if (inside === path || inside.startsWith(`${path}/`)) nodes.delete(inside)
+          }
+        }),
       remove: (path) => change('remove', path, () => nodes.delete(path)),
       sync: async () => {
         await moment()

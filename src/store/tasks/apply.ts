@@ -1,9 +1,11 @@
 import { taskFileSoftBytesMax } from '../../limits.ts'
 import { Refusal } from '../../protocol/refusal.ts'
+import { quoted } from '../../protocol/shell-word.ts'
 import { sha256Digest } from '../digest.ts'
 import { parseTaskCommand, type TaskCommand } from './command.ts'
 import type { StoreHandle } from './handle.ts'
 import type { CommandSender } from './identities.ts'
+import { retiredStoreWith } from './retired.ts'
 import type { Receipt } from './task.ts'
 import { receiptOf, type VerifiedTask, withCommand } from './task-file.ts'
 import { applyCommand } from './transition.ts'
@@ -67,6 +69,7 @@ async function accept(
 ): Promise<Receipt> {
   const { command_id, task_id, action } = command
   const task = applyCommand(before?.task ?? null, command)
+  if (before === null) await refuseRetired(handle, task_id)
   if (action.type === 'continue') refuseFullFile(before)
   const receipt = receiptOf(task, command_id, sha256Digest(bytes), (before?.sequence ?? 0) + 1)
   const request = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
@@ -75,6 +78,15 @@ async function accept(
     handle.reserve({ command_id, task_id, submit: action.type === 'submit' }, sender),
   )
   return receipt
+}
+
+/** A task that was put aside with its store is never made a second time. @see spec/store.md §6a */
+async function refuseRetired({ disk, layout }: StoreHandle, taskId: string): Promise<void> {
+  const retired = await retiredStoreWith(disk, layout.dir, taskId)
+  if (retired === null) return
+  throw new Refusal('invalid_transition', 'the task is in a store that was put aside', {
+    hint: `drawbridge task show ${taskId} --store ${quoted(retired)}`,
+  })
 }
 
 /** Past 12 MiB nothing may begin, so that what ends a run always fits. @see spec/store.md §6a */

@@ -19,6 +19,8 @@ export interface Identity {
  * @see spec/store.md §6, §10
  */
 export interface Identities {
+  /** How much the log holds. Needs no lock. */
+  counts(): Promise<IdentityCounts>
   /** The task that a command id belongs to; undefined when it is free. Needs no lock. */
   ownerOf(commandId: string): Promise<string | undefined>
   /**
@@ -34,6 +36,13 @@ export interface Identities {
    * a command that submits and the wish does not, or the other way round; `limit_exceeded` when ids or tasks are used up, for a device when only the owner's share of them is left
    */
   reserve(wishes: readonly Wish[]): Promise<Granted[]>
+}
+
+/** How much the log holds: tasks that were submitted, command ids, and its length. */
+export interface IdentityCounts {
+  readonly tasks: number
+  readonly commands: number
+  readonly bytes: number
 }
 
 /** Whose wish a store command carries out. A tenth of what a store can hold is kept for the owner. */
@@ -86,6 +95,10 @@ export function openIdentities(
   }
 
   return {
+    async counts() {
+      const { owners, submitted, completeBytes } = await current()
+      return { tasks: submitted.size, commands: owners.size, bytes: completeBytes }
+    },
     async ownerOf(commandId) {
       return (await current()).owners.get(commandId)?.task_id
     },

@@ -6,6 +6,7 @@ import { type Clock, pause } from '../../seams/clock.ts'
 import type { Disk, FileIdentity } from '../../seams/disk.ts'
 import { type StoreLayout, storeLayout } from './layout.ts'
 import { migrateLegacyDocument, putAsideLegacy } from './migrate.ts'
+import { isBetweenStores } from './retired.ts'
 import { readStrict } from './strict.ts'
 
 const markerSchemaName = 'openagents.coder.task-store.v3'
@@ -29,6 +30,7 @@ export interface OpenedStore {
  */
 export async function openStore(disk: Disk, clock: Clock, dir: string, waitMs: number): Promise<OpenedStore> {
   const layout = storeLayout(absolute(dir))
+  if (await isBetweenStores(disk, layout.dir)) throw betweenStores()
   await disk.makeDirectory(layout.dir)
   if ((await disk.identity(layout.lock)) === null) await refuseRemains(disk, layout)
   const fresh = await disk.create(layout.lock, new Uint8Array(0))
@@ -47,6 +49,7 @@ export async function openStore(disk: Disk, clock: Clock, dir: string, waitMs: n
  */
 export async function openStoreForReading(disk: Disk, dir: string): Promise<OpenedStore> {
   const layout = storeLayout(absolute(dir))
+  if (await isBetweenStores(disk, layout.dir)) throw betweenStores()
   if ((await disk.identity(layout.dir)) === null) throw new Refusal('not_found', 'there is no task store')
   await disk.checkDirectory(layout.dir)
   if ((await disk.identity(layout.lock)) === null) {
@@ -58,6 +61,13 @@ export async function openStoreForReading(disk: Disk, dir: string): Promise<Open
   }
   await checkInitialised(disk, layout)
   return opened(disk, layout)
+}
+
+/** What every opening says when the old store was put aside and the new one is not yet in its place. */
+export function betweenStores(): Refusal {
+  return new Refusal('corrupt_store', 'putting the task store aside was cut off', {
+    hint: 'drawbridge store rotate',
+  })
 }
 
 function absolute(dir: string): string {

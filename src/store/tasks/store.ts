@@ -5,12 +5,14 @@ import type { Clock } from '../../seams/clock.ts'
 import type { Disk, DiskLock } from '../../seams/disk.ts'
 import { applyBytes, receiptForBytes } from './apply.ts'
 import type { TaskCommand } from './command.ts'
+import { type Filling, storeFillings, taskFillings } from './fillings.ts'
 import { storeHandle } from './handle.ts'
 import type { HostEvent } from './host-event.ts'
 import type { CommandSender } from './identities.ts'
 import { openStore, openStoreForReading } from './open.ts'
-import { readAllTasks, readTask } from './read.ts'
+import { readAllTasks, readAllVerified, readTask } from './read.ts'
 import { recordEvent } from './record.ts'
+import { retiredStoreWith } from './retired.ts'
 import type { Receipt, Task } from './task.ts'
 
 /**
@@ -41,10 +43,14 @@ export interface TaskStore {
   show(taskId: string): Promise<Task>
   /** Every task, by the bytes of its id. Takes no lock. */
   list(): Promise<Task[]>
+  /** How full the store is, and each of its tasks. Takes no lock. */
+  fillings(): Promise<Filling[]>
   /** The receipt of exactly these bytes if they were accepted; null otherwise. Takes no lock. */
   receiptFor(bytes: Uint8Array): Promise<Receipt | null>
   /** The command that created a task; null when there is no such task. Takes no lock. */
   submitRequest(taskId: string): Promise<TaskCommand | null>
+  /** The same of a task in a store that was put aside from here; null when none has it. Takes no lock. */
+  retiredSubmitRequest(taskId: string): Promise<TaskCommand | null>
   /** Holds a task's write lock across several steps: no command is accepted meanwhile. `not_found`. */
   lockTask(taskId: string): Promise<DiskLock>
   /** Where the lock of the task's execution owner lies. Made (durably) by whoever takes it first. */
@@ -87,8 +93,24 @@ export async function openTaskStore(
       await handle.check()
       return readAllTasks(handle)
     },
+    async fillings() {
+      await handle.check()
+      const counts = await handle.identities.counts()
+      return [...storeFillings(counts), ...(await readAllVerified(handle)).flatMap(taskFillings)]
+    },
     receiptFor: (bytes) => receiptForBytes(handle, bytes),
     submitRequest: async (taskId) => (await readTask(handle, taskId))?.submit ?? null,
+    async retiredSubmitRequest(taskId) {
+      if (!isIdentifier(taskId)) return null
+      const retired = await retiredStoreWith(disk, layout.dir, taskId)
+      if (retired === null) return null
+      const aside = await openTaskStore(disk, clock, retired, { readOnly: true })
+      try {
+        return await aside.submitRequest(taskId)
+      } finally {
+        await aside.close()
+      }
+    },
     async lockTask(taskId) {
       if ((await readTask(handle, taskId)) === null) throw new Refusal('not_found', 'no such task')
       return handle.lock(layout.taskLock(taskId))

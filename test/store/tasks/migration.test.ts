@@ -1,12 +1,13 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Refusal } from '../../../src/protocol/refusal.ts'
+import type { Refusal } from '../../../src/protocol/refusal.ts'
 import { systemClock } from '../../../src/seams/clock.ts'
 import type { Disk } from '../../../src/seams/disk.ts'
 import { realDisk } from '../../../src/store/disk.ts'
 import { openTaskStore } from '../../../src/store/tasks/store.ts'
 import { refused } from '../../support/refusals.ts'
+import { stoppingDisk } from '../../support/stopping-disk.ts'
 import { type Loose, legacyDocument, legacyStore, merged, v2 } from './legacy-samples.ts'
 import { bytes, correct, newStore, submit } from './samples.ts'
 
@@ -134,27 +135,6 @@ it('a store that is only read is not migrated', async () => {
   expect((await readdir(dir)).sort()).toEqual(['tasks.json', 'tasks.lock'])
 })
 
-/** A disk that stops at its `count`th change, before it or after it. */
-function stoppingDisk(count: number, after: boolean): Disk {
-  let changes = 0
-  const stop = async <T>(change: () => Promise<T>): Promise<T> => {
-    changes += 1
-    if (changes < count) return change()
-    if (changes === count && after) await change()
-    throw new Refusal('io', 'the machine stopped')
-  }
-  return {
-    ...realDisk,
-    create: (path, content) =>
-      path.endsWith('tasks.lock')
-        ? realDisk.create(path, content)
-        : stop(() => realDisk.create(path, content)),
-    replace: (path, content, options) => stop(() => realDisk.replace(path, content, options)),
-    rename: (from, to) => stop(() => realDisk.rename(from, to)),
-    remove: (path) => stop(() => realDisk.remove(path)),
-  }
-}
-
 it('cut off at any change is finished by the next open, with the same store', async () => {
   const document = await legacyDocument()
   const whole = await open(await legacyStore(document))
@@ -163,7 +143,10 @@ it('cut off at any change is finished by the next open, with the same store', as
   for (const after of [false, true]) {
     for (let count = 1; ; count += 1) {
       const dir = await legacyStore(document)
-      const first = await open(dir, stoppingDisk(count, after)).then(
+      const first = await open(
+        dir,
+        stoppingDisk(count, after, (path) => path.endsWith('tasks.lock')),
+      ).then(
         () => 'opened',
         () => 'stopped',
       )

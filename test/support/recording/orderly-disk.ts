@@ -79,6 +79,7 @@ export function orderlyDisk(disk: Disk, nowMs: () => number): OrderlyDisk {
       orderlyFile(path, await inLine(() => disk.openAppend(path, options))),
     list: (directory) => inLine(() => disk.list(directory)),
     makeDirectory: (path) => inLine(() => disk.makeDirectory(path)),
+    removeTree: (path) => inLine(() => disk.removeTree(path)),
     syncAncestors: (path) => inLine(() => disk.syncAncestors(path)),
     checkDirectory: (path) => inLine(() => disk.checkDirectory(path)),
     async identity(path) {
