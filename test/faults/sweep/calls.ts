@@ -30,21 +30,23 @@ export interface Point extends Pick<Site, 'call' | 'path'> {
   readonly nth: number
 }
 
-/** Reads what `strace -f -y` wrote: every durable call on a file below `home`, in the order of its first time. */
+/**
+ * Reads what `strace -f -y` wrote: every durable call on a file below `home`, in the order of its first time. How often it
+ * was made is that of the thread which made it most: strace counts up to a fault in each thread by itself.
+ */
 export function sitesOf(log: string, home: string): Site[] {
-  const times = new Map<string, number>()
+  const sites = new Map<string, Site & { readonly byThread: Map<string, number> }>()
   for (const line of log.split('\n')) {
-    const found = /^\d+ +(\w+)\((.*)/.exec(line)
-    const call = durableCalls.find((one) => one === found?.[1])
-    const path = call === undefined ? null : pathIn(found?.[2] ?? '', home)
-    if (path === null) continue
+    const [, thread = '', name, args = ''] = /^(\d+) +(\w+)\((.*)/.exec(line) ?? []
+    const call = durableCalls.find((one) => one === name)
+    const path = call === undefined ? null : pathIn(args, home)
+    if (call === undefined || path === null) continue
     const key = `${call} ${path}`
-    times.set(key, (times.get(key) ?? 0) + 1)
+    const byThread = sites.get(key)?.byThread ?? new Map<string, number>()
+    byThread.set(thread, (byThread.get(thread) ?? 0) + 1)
+    sites.set(key, { call, path, times: Math.max(...byThread.values()), byThread })
   }
-  return [...times].map(([key, count]) => {
-    const [call, path] = key.split(' ') as [DurableCall, string]
-    return { call, path, times: count }
-  })
+  return [...sites.values()].map(({ call, path, times }) => ({ call, path, times }))
 }
 
 /** The calls that each of these sessions made, as often as the one that made the fewest. */
