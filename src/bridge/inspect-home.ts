@@ -9,7 +9,7 @@ import { checkGeneration } from './generation.ts'
 import type { OpenHome } from './home.ts'
 import { withModeHints } from './home-check.ts'
 import { checkKeptReplies } from './kept-replies.ts'
-import { tightCapacities } from './tight.ts'
+import { tightJournal, tightStore } from './tight.ts'
 
 /** One thing of a home that the service reads when it starts. */
 export interface HomePart {
@@ -56,11 +56,7 @@ export function homeParts(deps: { disk: Disk; clock: Clock }, open: OpenHome): H
       const store = await openTaskStore(disk, clock, paths.tasks, { readOnly: true })
       try {
         const detail = `reads, ${(await store.list()).length} tasks`
-        const entries = await readJournal(disk, paths.tasks).then(
-          (journal) => journal?.entries ?? [],
-          () => [],
-        )
-        return { detail, tight: await tightCapacities(store, openArchive(disk, paths.tasks), entries) }
+        return { detail, tight: await tightStore(store, openArchive(disk, paths.tasks)) }
       } finally {
         await store.close()
       }
@@ -71,7 +67,8 @@ export function homeParts(deps: { disk: Disk; clock: Clock }, open: OpenHome): H
       if (journal === null && (await disk.identity(`${paths.tasks}/commands.lock`)) !== null) {
         throw new Refusal('unavailable', 'commands.json is missing from a home that had one')
       }
-      return journal === null ? 'none yet' : `reads, ${journal.entries.length} commands`
+      if (journal === null) return 'none yet'
+      return { detail: `reads, ${journal.entries.length} commands`, tight: tightJournal(journal.entries) }
     }),
   ]
 }

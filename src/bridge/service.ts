@@ -15,7 +15,7 @@ import { removeReadyFile, writeReadyFile } from './ready-file.ts'
 import { requireServeSettings } from './serve-settings.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { openServiceParts, type ServiceDeps, type ServiceParts } from './service-parts.ts'
-import { tightCapacities } from './tight.ts'
+import { tightJournal, tightStore } from './tight.ts'
 
 export type { ServiceDeps } from './service-parts.ts'
 
@@ -168,8 +168,7 @@ async function statusOf(
   const undecided = entries?.filter(({ state }) => state.state !== 'done')
   const { tasks: store, archive } = parts.side
   // A store that does not read is a fault already.
-  const tight =
-    tasks === null ? null : await orFault(faults, () => tightCapacities(store, archive, entries ?? []))
+  const tight = tasks === null ? null : await orFault(faults, () => tightStore(store, archive))
   return {
     pid: deps.pid,
     host: record.host,
@@ -188,7 +187,7 @@ async function statusOf(
     undecided_commands: undecided?.length ?? null,
     requests_in_flight: parts.requests.inFlight(),
     counters: parts.counters.read(),
-    tight: tight ?? [],
+    tight: [...(tight ?? []), ...tightJournal(entries ?? [])],
     faults,
   }
 }
