@@ -145,6 +145,7 @@ export async function openDeviceCommands(deps: DeviceCommandsDeps): Promise<Devi
   const record = createRecorder({
     ...deps,
     journal,
+    settled: (taskId) => void evaluate(taskId),
     evaluating: (entry) => waiters.waiting(entry),
     evaluated(entry, ended) {
       if (ended) endedIt.add(keyOf(entry))

@@ -22,6 +22,8 @@ export interface RecordDeps {
   readonly log: CommandLog
   /** Ends a run whose process is gone. Never kills or runs anything. */
   settle(taskId: string): Promise<void>
+  /** Told when that ended a run: what waits for its end is evaluated, also when the command itself is known already. */
+  settled(taskId: string): void
   /** Evaluates the entry and waits until what became of it is durable. */
   evaluated(entry: Entry, endedIt: boolean): Promise<EntryState>
   /** The wait that is on for an entry, if any. */
@@ -119,7 +121,9 @@ async function lookAndSettle(deps: RecordDeps, taskId: string): Promise<Looked> 
     const code = isRefusal(error) ? error.code : 'unexpected'
     deps.log.warn('a run could not be settled before a command', { task: taskId, code })
   }
-  return { before, after: await taskFor(deps.tasks, taskId) }
+  const after = await taskFor(deps.tasks, taskId)
+  if (after.revision !== before.revision) deps.settled(taskId)
+  return { before, after }
 }
 
 function mayBeDead(task: Task): boolean {

@@ -82,4 +82,28 @@ export const found: readonly Found[] = [
       ],
     },
   },
+  {
+    was: 'a replay settled the dead run that its own first message waited for, and nobody looked',
+    schedule: {
+      seed: 64_363,
+      steps: [
+        { do: 'begin', task: 0 },
+        { do: 'settle' },
+        {
+          do: 'mint',
+          device: 2,
+          task: 0,
+          kind: 'queue',
+          emulate: true,
+          stale: false,
+          ahead: 0,
+          quickly: true,
+        },
+        { do: 'send', device: 2 },
+        { do: 'relay', pick: 23, fate: 'deliver' },
+        { do: 'end', task: 0, how: 'lost' },
+        { do: 'settle' },
+      ],
+    },
+  },
 ]
