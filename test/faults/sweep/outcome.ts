@@ -25,7 +25,7 @@ export async function outcomeOf(home: string, task: string): Promise<Outcome> {
     identities: [...new Set(log.split('\n').filter((line) => line.includes(task)))].sort(),
   }
   // A task that was created at another try has another ID.
-  return JSON.parse(JSON.stringify(outcome).replaceAll(task, 'TASK').replaceAll(task.slice(0, 40), 'TASK'))
+  return JSON.parse(JSON.stringify(outcome).replaceAll(task, 'TASK').replaceAll(task.slice(0, 48), 'TASK'))
 }
 
 /** The journal on the disk, which always reads. */

@@ -140,12 +140,15 @@ async function untilDecided({ home }: Cast, service: Traced): Promise<void> {
   }
 }
 
-/** A service without any fault gets the rest; every question has its yes at once. */
+/** A service without any fault gets the rest; every question has its yes at once, or when it may be signed anew. */
 async function onceMore(cast: Cast, left: readonly Asking[]): Promise<void> {
   const service = cast.started(startProgram(cast.home, serving))
   await service.firstLine
   for (const asking of left) {
-    const heard = await askOnce(cast.device, asking, service.ended)
+    let heard = await askOnce(cast.device, asking, service.ended)
+    for (let tries = 1; heard === 'silence' && asking.signed && tries < triesMax; tries += 1) {
+      heard = await askOnce(cast.device, asking, service.ended)
+    }
     if (!isYes(heard)) throw new Error(`after the fault, ${asking.op.kind}: ${JSON.stringify(heard)}`)
   }
   await service.stop('SIGKILL')

@@ -1,4 +1,5 @@
 import type { CommandKind } from '../../../src/commands/journal-entry.ts'
+import { requestSecondsMax } from '../../../src/limits.ts'
 import type { Result } from '../../../src/protocol/bodies/reply.ts'
 import type { QueueEdit } from '../../../src/protocol/operations/commands.ts'
 import type { Operation } from '../../../src/protocol/operations.ts'
@@ -9,8 +10,8 @@ import type { SentRequest, WirePeer } from '../../support/wire-peer.ts'
 /** One thing that the device asks, again and again until it has a yes: the same request or command each time. */
 export interface Asking {
   readonly op: Operation
-  /** Of what is known again by its request only. */
-  readonly signed?: SentRequest
+  /** Of what is known again by its request only; signed anew, as a device does, once it is over. */
+  signed?: SentRequest
 }
 
 /** The request that creates the task; a refused one is given up, and another is made. */
@@ -61,21 +62,26 @@ export function taskOf(device: WirePeer, attempt: number): string {
 export type Heard = Result | 'ended' | 'silence'
 
 /**
- * Asks once. What must stay the same request is the same event each time.
+ * Asks once. What must stay the same request is the same event until that is over.
  * @param ended resolves when the service is no more
  */
 export async function askOnce(device: WirePeer, asking: Asking, ended: Promise<unknown>): Promise<Heard> {
   return await Promise.race([
-    (asking.signed === undefined ? device.ask(asking.op) : again(device, asking.signed)).catch(
+    (asking.signed === undefined ? device.ask(asking.op) : again(device, asking, asking.signed)).catch(
       (): Heard => 'silence',
     ),
     ended.then((): Heard => 'ended'),
   ])
 }
 
-async function again(device: WirePeer, { request, event }: SentRequest): Promise<Result> {
+async function again(device: WirePeer, asking: Asking, signed: SentRequest): Promise<Result> {
+  const { request, event } = signed
   // Its answer may have come while nobody asked.
-  if (device.heard(request) === 0) device.send(event)
+  if (device.heard(request) === 0) {
+    const isOver = event.created_at + requestSecondsMax < systemClock.nowMs() / 1_000
+    asking.signed = isOver ? device.sign(asking.op, { request }) : signed
+    device.send(asking.signed.event)
+  }
   return device.open(await device.replyTo(request)).result
 }
 
