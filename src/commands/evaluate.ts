@@ -88,10 +88,12 @@ async function look(deps: EvaluateDeps, taskId: string): Promise<Looked | null> 
 /**
  * Decides every undecided entry of a task, again while one decision changes another. Without a pause: what it sees
  * is what holds.
- * @returns true when an effect was recorded, which must be finished before anything else of this task is decided
+ * @returns true when an effect is recorded, which must be finished before anything else of this task is decided
  */
 function scan(deps: EvaluateDeps, taskId: string, looked: Looked, around: Around): boolean {
   const { journal } = deps
+  // The journal may have been read again while the task was looked at: what it says was begun is finished first.
+  if (journal.undecided(taskId).some(isDispatching)) return true
   for (let changed = true; changed; ) {
     changed = false
     for (const { sender, request } of journal.undecided(taskId)) {
