@@ -7,34 +7,48 @@ import { inProcesses } from './in-process.ts'
 const processes = 8
 const rounds = 5
 
+/** The milliseconds of every operation of one round, in each process the first and the ten others. */
+interface Round {
+  readonly first: readonly number[]
+  readonly others: readonly number[]
+}
+
 /**
- * Eight processes at once, each of which makes a task and corrects it ten times; in turn with eight that make as many
- * durable replacements of a file.
+ * Eight fresh processes at once, each of which makes a task and corrects it ten times; in turn with eight that make as
+ * many durable replacements of a file.
  */
 export async function storeProcesses(): Promise<void> {
   const { base, remove } = await scratch()
-  const [product, floor]: [number[], number[]] = [[], []]
-  const slowest: { product: number[]; floor: number[] } = { product: [], floor: [] }
+  const [product, floor]: [Round[], Round[]] = [[], []]
   for (let round = 0; round < rounds; round += 1) {
     const [dir, bare] = [join(base, `store-${round}`), join(base, `bare-${round}`)]
     await fillStore(dir, 0)
     await mkdir(bare)
-    const store = await allAtOnce('write', dir)
-    const raw = await allAtOnce('bare', bare)
-    product.push(...store)
-    floor.push(...raw)
-    slowest.product.push(Math.max(...store))
-    slowest.floor.push(Math.max(...raw))
+    product.push(await allAtOnce('write', dir))
+    floor.push(await allAtOnce('bare', bare))
   }
   await remove()
-  const ratio = (quantile(slowest.product, 0.5) / quantile(slowest.floor, 0.5)).toFixed(2)
   console.log(`store-processes: ${processes} processes, each one task and ten corrections`)
-  console.log(`  one operation      ${summary(product)}\n  one durable write  ${summary(floor)}`)
-  console.log(`  slowest operation of a round  ${summary(slowest.product)}`)
-  console.log(`  slowest durable write         ${summary(slowest.floor)}, ratio of medians ${ratio} ×`)
+  say('first, of a cold process', product, floor, ({ first }) => first)
+  say('the ten others', product, floor, ({ others }) => others)
 }
 
-async function allAtOnce(role: string, dir: string): Promise<number[]> {
+function say(
+  name: string,
+  product: readonly Round[],
+  floor: readonly Round[],
+  of: (round: Round) => readonly number[],
+): void {
+  const slowest = (rounds: readonly Round[]) => rounds.map((round) => Math.max(...of(round)))
+  const ratio = quantile(slowest(product), 0.5) / quantile(slowest(floor), 0.5)
+  console.log(`  ${name}\n    operation      ${summary(product.flatMap(of))}`)
+  console.log(`    durable write  ${summary(floor.flatMap(of))}`)
+  console.log(`    slowest operation of a round      ${summary(slowest(product))}`)
+  console.log(`    slowest durable write of a round  ${summary(slowest(floor))}, ${ratio.toFixed(2)} ×`)
+}
+
+async function allAtOnce(role: string, dir: string): Promise<Round> {
   const works = Array.from({ length: processes }, (_, index) => [role, dir, `task-${index}`] as const)
-  return (await inProcesses(works)).flat()
+  const times = await inProcesses(works)
+  return { first: times.map(([first = Number.NaN]) => first), others: times.flatMap((all) => all.slice(1)) }
 }
